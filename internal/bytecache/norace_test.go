@@ -1,0 +1,5 @@
+//go:build !race
+
+package bytecache
+
+const raceDetector = false
