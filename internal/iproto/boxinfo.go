@@ -1,0 +1,115 @@
+package iproto
+
+import "fmt"
+
+// BoxInfo is a part of box.info. A field that the server does not have is zero.
+type BoxInfo struct {
+	Status     string // "running", "loading", "orphan", "hot_standby", …
+	ReadOnly   bool   // in effect
+	UUID       string // of the instance
+	ReplicaSet string // its uuid
+	Name       string // of the instance (since 3.0)
+	Version    string // for example "2.6.0-0-g47aa4e01e"
+	Term       uint64 // of the election (since 2.6.1)
+}
+
+// ParseBoxInfo reads the body of a reply to CALL box.info.
+func ParseBoxInfo(body []byte) (BoxInfo, error) {
+	s, err := findData(body)
+	if err != nil {
+		return BoxInfo{}, err
+	}
+	n, err := s.array()
+	if err != nil {
+		return BoxInfo{}, err
+	}
+	if n == 0 {
+		return BoxInfo{}, fmt.Errorf("%w: empty reply to box.info", ErrMalformed)
+	}
+	var info BoxInfo
+	if err := s.names(func(name string) (bool, error) { return info.field(&s, name) }); err != nil {
+		return BoxInfo{}, err
+	}
+	return info, nil
+}
+
+func (info *BoxInfo) field(s *scanner, name string) (read bool, err error) {
+	switch name {
+	case "status":
+		info.Status, err = s.optionalText()
+	case "ro":
+		info.ReadOnly, err = s.bool()
+	case "uuid":
+		info.UUID, err = s.optionalText()
+	case "name":
+		info.Name, err = s.optionalText()
+	case "version":
+		info.Version, err = s.optionalText()
+	case "cluster", "replicaset":
+		// The replica set's uuid is cluster.uuid in 2.x, replicaset.uuid
+		// in 3.x, where cluster is what replica sets belong to.
+		err = s.names(func(name string) (bool, error) {
+			if name != "uuid" {
+				return false, nil
+			}
+			info.ReplicaSet, err = s.optionalText()
+			return true, err
+		})
+	case "election":
+		err = s.names(func(name string) (bool, error) {
+			if name != "term" {
+				return false, nil
+			}
+			info.Term, err = s.uint()
+			return true, err
+		})
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// optionalText reads a string, or anything else as none: Lua has nil and
+// box.NULL where a string is missing.
+func (s *scanner) optionalText() (string, error) {
+	start := s.pos
+	k, n, err := s.head()
+	if err != nil {
+		return "", err
+	}
+	if k == kindStr {
+		return string(s.take(n)), nil
+	}
+	s.pos = start
+	return "", s.skip(1, MaxDepth)
+}
+
+// names reads a map with names for keys, as fields reads one with integers. Any
+// other value has no names, as an empty table of Lua, which is an array.
+func (s *scanner) names(field func(name string) (read bool, err error)) error {
+	start := s.pos
+	k, n, err := s.head()
+	if err != nil {
+		return err
+	}
+	if k != kindMap {
+		s.pos = start
+		return s.skip(1, MaxDepth)
+	}
+	for ; n > 0; n-- {
+		name, err := s.optionalText()
+		if err != nil {
+			return err
+		}
+		read, err := field(name)
+		if err != nil {
+			return err
+		}
+		if !read {
+			if err := s.skip(1, MaxDepth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

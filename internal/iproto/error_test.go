@@ -1,0 +1,70 @@
+package iproto
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// errorBody is a reply of 3.8 to a write on a read-only instance, shortened.
+const errorBody = "82 31 a8726561642d6f6e79 52 81 00 91 87 00 ab436c69656e744572726f72 02 01 01 a46576616c " +
+	"03 a8726561642d6f6e79 04 02 05 07 06 82 a46e616d65 a8524541444f4e4c59 a6726561736f6e a6636f6e666967"
+
+func TestParseError(t *testing.T) {
+	err := ParseError(0x8007, unhex(t, errorBody))
+	assert.Equal(t, &ServerError{
+		Code:    7,
+		Message: "read-ony",
+		Stack: []ErrorFrame{{
+			Type: "ClientError", File: "eval", Line: 1, Message: "read-ony", Errno: 2, Code: 7,
+			Fields: map[string]any{"name": "READONLY", "reason": "config"},
+		}},
+	}, err)
+	assert.EqualError(t, err, "read-ony (code 7)")
+}
+
+func TestParseErrorAlwaysGivesOne(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		code       uint32
+		want       string
+	}{
+		{"message only", "81 31 a3626164", 0x8003, "bad (code 3)"},
+		{"code without the flag", "81 31 a3626164", 3, "bad (code 3)"},
+		{"empty message", "81 31 a0", 42, "ER_ACCESS_DENIED (code 42)"},
+		{"empty message, unknown code", "81 31 a0", 20000, "Error(20000) (code 20000)"},
+		{"no message, but a stack", "81 52 81 00 91 82 03 a3626164 05 2a", 42, "bad (code 42)"},
+		{"code of the stack", "81 52 81 00 91 82 03 a3626164 05 2a", 0, "bad (code 42)"},
+		{"empty stack", "82 31 a3626164 52 81 00 90", 3, "bad (code 3)"},
+		{"unknown keys", "84 7f 9101 a178 c3 31 a3626164 52 82 05 90 00 91 81 63 80", 3, "bad (code 3)"},
+		{"no body", "", 3, "ER_TUPLE_FOUND, without a readable message (code 3)"},
+		{"empty body", "80", 3, "ER_TUPLE_FOUND (code 3)"},
+		{"message that is no string", "81 31 05", 3, "ER_TUPLE_FOUND, without a readable message (code 3)"},
+		{"stack that is broken", "82 31 a3626164 52 81 00 92 81 03 a3626164", 3, "bad (code 3)"},
+		{"fields that are no map", "82 31 a3626164 52 81 00 91 81 06 05", 3, "bad (code 3)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			assert.EqualError(t, ParseError(test.code, unhex(t, test.body)), test.want)
+		})
+	}
+}
+
+func TestHasError(t *testing.T) {
+	for body, want := range map[string]bool{
+		errorBody:             true,
+		"81 31 a0":            true,
+		"81 52 80":            true,
+		"82 30 90 31 a0":      true,
+		"82 a131 90 52 80":    true,
+		"80":                  false,
+		"81 30 90":            false,
+		"82 32 90 30 90":      false,
+		"82 30 d9":            false,
+		"82 30 dd00ffffff 31": false,
+		"":                    false,
+		"31":                  false,
+		"81 a13190":           false,
+	} {
+		assert.Equal(t, want, HasError(unhex(t, body)), body)
+	}
+}

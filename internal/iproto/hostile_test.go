@@ -1,0 +1,184 @@
+package iproto
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// seeds returns the bytes of a fuzz target's seeds, bodies of real replies.
+func seeds(t testing.TB, target string) map[string][]byte {
+	files, err := filepath.Glob(filepath.Join("testdata", "fuzz", target, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	bodies := map[string][]byte{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if quoted, ok := strings.CutPrefix(strings.TrimSpace(line), "[]byte("); ok {
+				body, err := strconv.Unquote(strings.TrimSuffix(quoted, ")"))
+				require.NoError(t, err)
+				bodies[filepath.Base(file)] = []byte(body)
+			}
+		}
+	}
+	return bodies
+}
+
+// readAll reads a reply to EXECUTE to its end.
+func readAll(body []byte) error {
+	r, err := ParseExecute(body, nil)
+	if err != nil {
+		return err
+	}
+	if r.Columns == nil {
+		return nil
+	}
+	row := make([]driver.Value, len(r.Columns.Names))
+	for err == nil {
+		err = r.Next(row)
+	}
+	if err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+func TestTruncatedBodiesAreErrors(t *testing.T) {
+	for target, parse := range map[string]func(body []byte) error{
+		"FuzzParseExecute": func(body []byte) error {
+			if _, err := ParsePrepare(body, nil); err == nil {
+				return nil
+			}
+			return readAll(body)
+		},
+		"FuzzParseBallot": func(body []byte) error { _, err := ParseBallot(body); return err },
+		"FuzzParseData":   func(body []byte) error { _, err := ParseData(body); return err },
+		"FuzzParseError": func(body []byte) error {
+			require.NotEmpty(t, ParseError(3, body).Message)
+			_, err := Skip(body, MaxDepth)
+			return err
+		},
+	} {
+		for name, body := range seeds(t, target) {
+			t.Run(target+"/"+name, func(t *testing.T) {
+				require.Equal(t, strings.HasSuffix(name, "unhashable-key"), parse(body) != nil)
+				for n := range body {
+					// The copy makes a read behind the end a panic.
+					assert.Error(t, parse(bytes.Clone(body[:n:n])), "cut to %d bytes", n)
+				}
+			})
+		}
+	}
+}
+
+func TestDeepNestingIsAnError(t *testing.T) {
+	for _, open := range []string{"91", "81 01", "81 a161", "dd00000001"} {
+		deep := unhex(t, strings.Repeat(open, 10_000)+"c0")
+		_, err := Skip(deep, MaxDepth)
+		assert.ErrorIs(t, err, ErrMalformed)
+
+		assert.ErrorIs(t, readAll(oneRow(deep)), ErrMalformed)
+		_, err = ParseData(append([]byte{0x81, 0x30, 0x91}, deep...))
+		assert.ErrorIs(t, err, ErrMalformed)
+		_, err = ParseBallot(append([]byte{0x81, 0x29, 0x81, 0x50}, deep...))
+		assert.ErrorIs(t, err, ErrMalformed)
+		_, _, err = ParseHeader(append([]byte{0x81, 0x00}, deep...))
+		assert.ErrorIs(t, err, ErrMalformed)
+		assert.NotNil(t, ParseError(3, append([]byte{0x81, 0x52}, deep...)))
+		assert.False(t, HasError(append([]byte{0x82, 0x50}, deep...)))
+	}
+}
+
+// slack is for what does not grow with a body.
+const slack = 64 << 10
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestLyingLengthsDoNotAllocate(t *testing.T) {
+	const size = 1 << 20
+	padding := make([]byte, size) // a million zeros, well-formed as such
+	for _, test := range []struct{ name, body string }{
+		{"array", "81 30 dd%"},
+		{"array in an array", "81 30 91 dd%"},
+		{"many arrays", "81 30 91" + strings.Repeat("dd%", 200)},
+		{"map", "81 30 91 df%"},
+		{"many maps", "81 30 91" + strings.Repeat("df% a161", 200)},
+		{"string", "81 30 91 db%"},
+		{"binary", "81 30 91 c6%"},
+		{"extension", "81 30 91 c9% 01"},
+		{"columns", "82 30 90 32 dd%"},
+		{"rows", "82 32 91 82 00 a161 01 a162 30 dd%"},
+		{"generated ids", "81 42 81 01 dd%"},
+		{"vclock", "81 29 81 02 df%"},
+		{"error stack", "81 52 81 00 dd%"},
+		{"error fields", "81 52 81 00 91 81 06 df%"},
+	} {
+		// A length that is more than there is, one that the bytes might
+		// hold, if nothing else followed, and one of a half of them.
+		for _, length := range []string{"ffffffff", "00100000", "00080000"} {
+			t.Run(test.name+" "+length, func(t *testing.T) {
+				body := append(unhex(t, strings.ReplaceAll(test.body, "%", length)), padding...)
+				for name, parse := range map[string]func(){
+					"EXECUTE": func() { _ = readAll(body) },
+					"PREPARE": func() { _, _ = ParsePrepare(body, nil) },
+					"VOTE":    func() { _, _ = ParseBallot(body) },
+					"info":    func() { _, _ = ParseBoxInfo(body) },
+					"error":   func() { ParseError(3, body) },
+				} {
+					assert.LessOrEqual(t, allocated(parse), uint64(8*len(body)+slack), name)
+				}
+			})
+		}
+		body := append(unhex(t, strings.ReplaceAll(test.body, "%", "ffffffff")), padding...)
+		assert.LessOrEqual(t, allocated(func() { _, _ = ParseData(body) }), uint64(slack), test.name)
+	}
+}
+
+// TestRowsTakeLittleMemory counts everything that is allocated for all the
+// rows, which the garbage collector may free row by row: the box that an
+// interface needs, and copies of short strings.
+func TestRowsTakeLittleMemory(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a small allocation takes more bytes")
+	}
+	for name, value := range map[string]string{
+		"nil": "c0", "small integers": "05", "integers": "cd0100", "negative": "e0", "doubles": "cb3ff8000000000000",
+		"short strings": "a161", "empty strings": "a0", "short binaries": "c40161", "decimals": "c70301 02 150d",
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := unhex(t, value)
+			const columns = 1000
+			body := appendArrayLen([]byte{0x82, 0x32}, columns)
+			for range columns {
+				body = append(body, 0x82, 0x00, 0xa1, 'A', 0x01, 0xa1, 'a')
+			}
+			rows := 200_000 / len(one) / columns
+			body = appendArrayLen(append(body, 0x30), rows)
+			for range rows {
+				body = append(appendArrayLen(body, columns), bytes.Repeat(one, columns)...)
+			}
+			var err error
+			got := allocated(func() { err = readAll(body) })
+			require.NoError(t, err)
+			assert.LessOrEqual(t, got, uint64(9*len(body)+slack))
+		})
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package iproto
+
+const raceDetector = false

@@ -1,0 +1,171 @@
+package iproto
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// Values may view the body that they come from. A value that alone would keep
+// a body of more than copyAbove bytes alive, over copyRatio times its own
+// size, is copied instead.
+const (
+	copyAbove = 64 << 10
+	copyRatio = 4
+)
+
+// Sharing one empty array is safe: appending to it makes another.
+var emptyArray any = []any{}
+
+// value decodes one value into what database/sql and a Lua programmer expect:
+// int64 (uint64 above MaxInt64), float64, string, []byte, bool, nil, []any,
+// map[string]any (map[any]any if a key is no string), and for the extensions
+// string (DECIMAL, UUID, ERROR), time.Time (DATETIME) and Interval.
+func (s *scanner) value() (any, error) {
+	start := s.pos
+	k, n, err := s.head()
+	if err != nil {
+		return nil, err
+	}
+	if k == kindArray || k == kindMap {
+		// Once the whole value is known to be well-formed, its lengths
+		// can be trusted for allocation.
+		s.pos = start
+		if err := s.skip(1, MaxDepth); err != nil {
+			return nil, err
+		}
+		s.pos = start
+		return s.nested()
+	}
+	return s.scalar(k, n)
+}
+
+func (s *scanner) scalar(k kind, n uint64) (any, error) {
+	switch k {
+	case kindNil:
+		return nil, nil
+	case kindBool:
+		return n == 1, nil
+	case kindUint:
+		if n > math.MaxInt64 {
+			return n, nil
+		}
+		return int64(n), nil
+	case kindInt:
+		return int64(n), nil
+	case kindFloat:
+		return math.Float64frombits(n), nil
+	case kindStr:
+		return view(s.keep(n)), nil
+	case kindBin:
+		return s.keep(n), nil
+	default:
+		id, data := s.extension(n)
+		return decodeExtension(id, data)
+	}
+}
+
+// keep is take for bytes that are handed out.
+func (s *scanner) keep(n uint64) []byte {
+	data := s.take(n)
+	if len(s.b) > copyAbove && len(data)*copyRatio < len(s.b) {
+		// Not nil when empty: nil would be NULL.
+		return append(make([]byte, 0, len(data)), data...)
+	}
+	return data
+}
+
+// nested decodes a value that skip has found well-formed.
+func (s *scanner) nested() (any, error) {
+	k, n, err := s.head()
+	if err != nil {
+		return nil, err
+	}
+	switch k {
+	case kindArray:
+		if n == 0 {
+			return emptyArray, nil
+		}
+		array := make([]any, n)
+		for i := range array {
+			if array[i], err = s.nested(); err != nil {
+				return nil, err
+			}
+		}
+		return array, nil
+	case kindMap:
+		return s.nestedMap(n)
+	default:
+		return s.scalar(k, n)
+	}
+}
+
+func (s *scanner) nestedMap(n uint64) (any, error) {
+	// Keys may repeat, so the length says little about the map's size.
+	named := make(map[string]any, min(n, 64))
+	for ; n > 0; n-- {
+		key, err := s.nested()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := key.(string)
+		if !ok {
+			return s.mixedMap(named, key, n)
+		}
+		if named[name], err = s.nested(); err != nil {
+			return nil, err
+		}
+	}
+	return named, nil
+}
+
+// mixedMap goes on with the n pairs from the first key that is no string.
+func (s *scanner) mixedMap(named map[string]any, key any, n uint64) (any, error) {
+	mixed := make(map[any]any, len(named)+1)
+	for name, value := range named {
+		mixed[name] = value
+	}
+	for {
+		if key != nil && !reflect.TypeOf(key).Comparable() {
+			return nil, s.malformed("a key of a map is %T", key)
+		}
+		value, err := s.nested()
+		if err != nil {
+			return nil, err
+		}
+		mixed[key] = value
+		if n--; n == 0 {
+			return mixed, nil
+		}
+		if key, err = s.nested(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// decodeExtension never keeps a reference to data.
+func decodeExtension(id int8, data []byte) (any, error) {
+	switch id {
+	case extDecimal:
+		return decodeDecimal(data)
+	case extUUID:
+		u, err := decodeUUID(data)
+		if err != nil {
+			return nil, err
+		}
+		return u.String(), nil
+	case extError:
+		stack, err := parseErrorStack(bytes.Clone(data))
+		if err != nil {
+			return nil, err
+		}
+		return stack[0].Message, nil
+	case extDatetime:
+		return decodeTime(data)
+	case extInterval:
+		return decodeInterval(data)
+	default:
+		return nil, fmt.Errorf("extension type %d of MessagePack is not supported", id)
+	}
+}
