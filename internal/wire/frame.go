@@ -1,0 +1,314 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	protocol "github.com/tarantool/go-iproto"
+	"github.com/tarantool/go-tarantool/v2"
+
+	"github.com/tntsql/tntsql/internal/iproto"
+)
+
+const (
+	bufferSize   = 64 << 10
+	greetingSize = 128
+	prefixSize   = 5       // 0xce and four bytes of length
+	maxHeader    = 256     // a server's header takes about 20 bytes
+	maxEvent     = 4 << 10 // an event that this driver asks for is a small map
+	maxHandshake = 64 << 10
+	maxDepth     = 256
+
+	packetMark  = 0xce // MessagePack uint32: how every packet's length is written
+	chunkType   = uint32(protocol.IPROTO_CHUNK)
+	eventType   = uint32(protocol.IPROTO_EVENT)
+	errorFlag   = uint32(protocol.IPROTO_TYPE_ERROR)
+	pingRequest = byte(protocol.IPROTO_PING)
+
+	// codeTooLarge is the code of the error that stands in for a reply beyond
+	// the limit. The server's own codes are below 0x8000 and far smaller.
+	codeTooLarge = 0x7fff
+)
+
+var errFraming = errors.New("the peer does not speak IPROTO")
+
+// frameConn is the tarantool.Conn beneath go-tarantool. It hands on whole
+// frames that go-tarantool's reader can survive: that reader decodes headers,
+// events and the answers to its own pings with a decoder that panics on an
+// unhashable map key, overflows the stack on deep nesting and allocates
+// whatever a length says, and it does so in a goroutine that no caller can
+// recover in. Bodies of this driver's requests pass unread: their decoder is
+// iproto's.
+type frameConn struct {
+	net    net.Conn
+	r      *bufio.Reader
+	w      *bufio.Writer
+	limit  int64
+	logger *slog.Logger
+
+	greeted   int    // bytes of the greeting handed on
+	handshake bool   // ID and AUTH are decoded by go-tarantool: checked whole
+	head      []byte // a frame of ours to hand on
+	rest      int64  // bytes of the server's frame to hand on as they come
+
+	pings pingSyncs
+	heard atomic.Int64 // when the last frame began, in nanoseconds of clock()
+
+	closeOnce sync.Once
+	closeErr  error
+	cause     atomic.Pointer[error]
+	ended     atomic.Bool
+	onClose   func()
+}
+
+func newFrameConn(conn net.Conn, o Options) *frameConn {
+	c := &frameConn{
+		net:       conn,
+		r:         bufio.NewReaderSize(conn, bufferSize),
+		w:         bufio.NewWriterSize(conn, bufferSize),
+		limit:     o.MaxResponse,
+		logger:    o.Logger,
+		handshake: true,
+		onClose:   o.Closed,
+	}
+	c.heard.Store(clock())
+	return c
+}
+
+func (c *frameConn) Read(p []byte) (int, error) {
+	n, err := c.read(p)
+	if err != nil {
+		c.fail(err)
+	}
+	return n, err
+}
+
+func (c *frameConn) read(p []byte) (int, error) {
+	if c.greeted < greetingSize {
+		n, err := c.r.Read(p[:min(len(p), greetingSize-c.greeted)])
+		c.greeted += n
+		return n, err
+	}
+	if len(c.head) == 0 && c.rest == 0 {
+		if err := c.nextFrame(); err != nil {
+			return 0, err
+		}
+	}
+	if len(c.head) > 0 {
+		n := copy(p, c.head)
+		c.head = c.head[n:]
+		return n, nil
+	}
+	n, err := c.r.Read(p[:min(int64(len(p)), c.rest)])
+	c.rest -= int64(n)
+	return n, err
+}
+
+// nextFrame reads up to a frame that is to be handed on, in head or in rest.
+func (c *frameConn) nextFrame() error {
+	for {
+		prefix, err := c.r.Peek(prefixSize)
+		if err != nil {
+			return err
+		}
+		size := int64(binary.BigEndian.Uint32(prefix[1:]))
+		if prefix[0] != packetMark || size == 0 {
+			return errFraming
+		}
+		peeked, err := c.r.Peek(prefixSize + int(min(size, maxHeader)))
+		if err != nil {
+			return err
+		}
+		header, bodyAt, err := iproto.ParseHeader(peeked[prefixSize:])
+		if err != nil {
+			return fmt.Errorf("%w: %w", errFraming, err)
+		}
+		c.heard.Store(clock())
+		done, err := c.admit(header, size, prefixSize+bodyAt)
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// admit decides about the frame that begins in the buffer: handed on as it is,
+// replaced, or dropped (false). size is its length behind the prefix.
+func (c *frameConn) admit(h iproto.Header, size int64, bodyAt int) (bool, error) {
+	whole := prefixSize + size
+	switch {
+	case h.Type == chunkType:
+		// box.session.push: nothing here reads it, and go-tarantool would
+		// keep every one of them until the reply.
+		return false, c.drop(whole)
+	case h.Type == eventType:
+		return c.admitEvent(whole, bodyAt)
+	case c.handshake:
+		return true, c.admitChecked(whole, bodyAt)
+	case c.pings.take(h.Sync):
+		if h.Type&errorFlag != 0 {
+			c.head = errorFrame(h.Sync, h.Type&^errorFlag, "ping refused")
+		} else {
+			c.head = okFrame(h.Sync)
+		}
+		return true, c.drop(whole)
+	case size > c.limit:
+		c.head = errorFrame(h.Sync, codeTooLarge, "")
+		return true, c.drop(whole)
+	}
+	c.rest = whole
+	return true, nil
+}
+
+// admitEvent lets through an event of a key that this driver watches, if
+// go-tarantool's decoder can take its value.
+func (c *frameConn) admitEvent(whole int64, bodyAt int) (bool, error) {
+	if whole > maxEvent {
+		c.logger.Warn("event dropped: too large", "bytes", whole)
+		return false, c.drop(whole)
+	}
+	frame := make([]byte, whole)
+	if _, err := io.ReadFull(c.r, frame); err != nil {
+		return false, err
+	}
+	if err := checkEvent(frame[bodyAt:]); err != nil {
+		c.logger.Warn("event dropped", "error", err)
+		return false, nil
+	}
+	c.head = frame
+	return true, nil
+}
+
+// admitChecked hands on a frame of the handshake if it is well-formed.
+func (c *frameConn) admitChecked(whole int64, bodyAt int) error {
+	if whole > maxHandshake {
+		return fmt.Errorf("%w: a reply of %d bytes in the handshake", errFraming, whole)
+	}
+	frame := make([]byte, whole)
+	if _, err := io.ReadFull(c.r, frame); err != nil {
+		return err
+	}
+	for body := frame[bodyAt:]; len(body) > 0; {
+		n, err := iproto.Skip(body, maxDepth)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errFraming, err)
+		}
+		body = body[n:]
+	}
+	c.head = frame
+	return nil
+}
+
+func (c *frameConn) drop(whole int64) error {
+	_, err := io.CopyN(io.Discard, c.r, whole)
+	return err
+}
+
+// Write takes whole packets: go-tarantool never splits one.
+func (c *frameConn) Write(p []byte) (int, error) {
+	c.notePings(p)
+	n, err := c.w.Write(p)
+	if err != nil {
+		c.fail(err)
+	}
+	return n, err
+}
+
+// notePings remembers the pings among the packets: go-tarantool's pinger
+// decodes their answers.
+func (c *frameConn) notePings(p []byte) {
+	const typeAt, syncAt, minPacket = prefixSize + 2, prefixSize + 5, prefixSize + 9
+	for len(p) >= minPacket {
+		if p[typeAt] == pingRequest {
+			c.pings.add(uint64(binary.BigEndian.Uint32(p[syncAt:])))
+		}
+		size := prefixSize + int(binary.BigEndian.Uint32(p[1:]))
+		p = p[min(size, len(p)):]
+	}
+}
+
+func (c *frameConn) Flush() error {
+	err := c.w.Flush()
+	if err != nil {
+		c.fail(err)
+	}
+	return err
+}
+
+// fail keeps the first error of the socket as the reason why the connection
+// ended: go-tarantool's errors carry only its text.
+func (c *frameConn) fail(err error) {
+	c.cause.CompareAndSwap(nil, &err)
+}
+
+func (c *frameConn) Close() error {
+	c.closeOnce.Do(func() {
+		c.closeErr = c.net.Close()
+		c.ended.Store(true)
+		if c.onClose != nil {
+			c.onClose()
+		}
+	})
+	return c.closeErr
+}
+
+func (c *frameConn) Greeting() tarantool.Greeting         { return tarantool.Greeting{} }
+func (c *frameConn) ProtocolInfo() tarantool.ProtocolInfo { return tarantool.ProtocolInfo{} }
+func (c *frameConn) Addr() net.Addr                       { return c.net.RemoteAddr() }
+
+// pingSyncs are the numbers of the pings that wait for an answer.
+type pingSyncs struct {
+	waiting atomic.Int32
+	mu      sync.Mutex
+	syncs   []uint64
+}
+
+func (p *pingSyncs) add(sync uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.syncs = append(p.syncs, sync)
+	p.waiting.Store(int32(len(p.syncs)))
+}
+
+func (p *pingSyncs) take(sync uint64) bool {
+	if p.waiting.Load() == 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, s := range p.syncs {
+		if s == sync {
+			p.syncs = append(p.syncs[:i], p.syncs[i+1:]...)
+			p.waiting.Store(int32(len(p.syncs)))
+			return true
+		}
+	}
+	return false
+}
+
+// okFrame is an empty successful reply.
+func okFrame(sync uint64) []byte {
+	return frame(sync, 0, []byte{0x80})
+}
+
+// errorFrame is a reply with an error of ours.
+func errorFrame(sync uint64, code uint32, message string) []byte {
+	body := append([]byte{0x81, byte(protocol.IPROTO_ERROR_24), 0xa0 | byte(len(message))}, message...)
+	return frame(sync, errorFlag|code, body)
+}
+
+func frame(sync uint64, code uint32, body []byte) []byte {
+	b := []byte{packetMark, 0, 0, 0, 0, 0x82, byte(protocol.IPROTO_REQUEST_TYPE), 0xce}
+	b = binary.BigEndian.AppendUint32(b, code)
+	b = append(b, byte(protocol.IPROTO_SYNC), 0xcf)
+	b = binary.BigEndian.AppendUint64(b, sync)
+	b = append(b, body...)
+	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-prefixSize))
+	return b
+}
