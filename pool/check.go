@@ -47,8 +47,8 @@ func (in *instance) check(ctx context.Context) {
 	in.publish()
 }
 
-// vote asks for the ballot: role and vclock, for a user without any grant, on
-// every version, in the server's network thread.
+// vote asks for the ballot: the role and the vclock, which every version tells
+// a user without any grant.
 func vote(ctx context.Context, conn *wire.Conn) (iproto.Ballot, error) {
 	reply, err := conn.Do(ctx, protocol.IPROTO_VOTE, iproto.EmptyBody)
 	if err != nil {
