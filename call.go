@@ -1,0 +1,148 @@
+package tntsql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	protocol "github.com/tarantool/go-iproto"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/verdict"
+	"github.com/tntsql/tntsql/pool"
+)
+
+// Execer is what Call and Eval run on: *sql.DB, *sql.Conn, *sql.Tx, and what
+// wraps them, as sqlx's handles do.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Call calls a stored procedure on an instance of mode m, which only the caller
+// can know: a procedure that writes needs ModeRW. Arguments are encoded as
+// parameters of statements are, structs and maps too. A context's Mode has no
+// say.
+//
+// A handle of another driver gets ErrNotTarantool.
+func Call(ctx context.Context, on Execer, m Mode, fn string, args ...any) (*Reply, error) {
+	return through(ctx, on, &invocation{kind: KindCall, mode: m, text: fn, args: args})
+}
+
+// Eval runs a Lua chunk as Call calls a procedure. The user needs execute on
+// universe.
+func Eval(ctx context.Context, on Execer, m Mode, expr string, args ...any) (*Reply, error) {
+	return through(ctx, on, &invocation{kind: KindEval, mode: m, text: expr, args: args})
+}
+
+// Call is the function Call on this session.
+func (c *Conn) Call(ctx context.Context, m Mode, fn string, args ...any) (*Reply, error) {
+	inv := &invocation{kind: KindCall, mode: m, text: fn, args: args}
+	err := c.invoke(ctx, inv)
+	return inv.reply, err
+}
+
+// Eval is the function Eval on this session.
+func (c *Conn) Eval(ctx context.Context, m Mode, expr string, args ...any) (*Reply, error) {
+	inv := &invocation{kind: KindEval, mode: m, text: expr, args: args}
+	err := c.invoke(ctx, inv)
+	return inv.reply, err
+}
+
+// invocation is a CALL or EVAL on its way. It travels through database/sql as
+// the only argument of an ExecContext, which every handle and wrapper has.
+type invocation struct {
+	kind Kind
+	mode Mode
+	text string
+	args []any
+
+	arrived bool // at this driver
+	reply   *Reply
+}
+
+// carrier is the text that an invocation travels with: a comment, so that a
+// driver which sends it to its server does no harm.
+const carrier = "/* tntsql: a call, not a statement */"
+
+// Value is asked for by other drivers' converters: refusing there keeps the
+// text from being sent at all.
+func (*invocation) Value() (driver.Value, error) { return nil, ErrNotTarantool }
+
+func through(ctx context.Context, on Execer, inv *invocation) (*Reply, error) {
+	_, err := on.ExecContext(ctx, carrier, inv)
+	if !inv.arrived && (err == nil || errors.Is(err, ErrNotTarantool)) {
+		return nil, ErrNotTarantool
+	}
+	return inv.reply, err
+}
+
+// invocationIn returns the invocation that the arguments carry, if they do.
+func invocationIn(args []driver.NamedValue) *invocation {
+	if len(args) != 1 {
+		return nil
+	}
+	inv, _ := args[0].Value.(*invocation)
+	return inv
+}
+
+func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
+	inv.arrived = true
+	if !inv.mode.valid() {
+		return invalidMode(inv.mode)
+	}
+	typ := protocol.IPROTO_CALL
+	if inv.kind == KindEval {
+		typ = protocol.IPROTO_EVAL
+	}
+	reply, err := c.send(ctx, inv.kind, &pool.Request{
+		Mode: discovery.Mode(inv.mode),
+		Kind: verdict.Call,
+		Type: typ,
+		Body: inv,
+	})
+	if err != nil {
+		return err
+	}
+	values, err := iproto.ParseData(reply.Body)
+	if err != nil {
+		return unreadable(verdict.Call, reply, err)
+	}
+	inv.reply = &Reply{values: values, body: reply.Body, from: instanceRef(reply.Served)}
+	return nil
+}
+
+// Append makes an invocation the body of its request.
+func (inv *invocation) Append(b []byte, server iproto.Version) ([]byte, error) {
+	if inv.kind == KindEval {
+		return iproto.AppendEval(b, inv.text, inv.args, server)
+	}
+	return iproto.AppendCall(b, inv.text, inv.args, server)
+}
+
+// Reply is what a procedure or a chunk returned.
+type Reply struct {
+	values []any
+	body   []byte
+	from   InstanceRef
+}
+
+// Values are the returned values: int64 (uint64 above its range), float64,
+// string, []byte, bool, nil, []any, map[string]any (map[any]any if keys are of
+// other types), a decimal or uuid as its text, a datetime as time.Time.
+func (r *Reply) Values() []any { return r.values }
+
+// Decode stores the returned values, in order, in what dst points to: basic
+// types, structs (tags "msgpack", then "json"), maps, slices. A nil skips one.
+// More dst than values is an error; more values are not.
+func (r *Reply) Decode(dst ...any) error {
+	if err := iproto.DecodeData(r.body, dst...); err != nil {
+		return fmt.Errorf("tntsql: decode the reply of %s: %w", r.from, err)
+	}
+	return nil
+}
+
+// Instance is the instance that served the call.
+func (r *Reply) Instance() InstanceRef { return r.from }

@@ -1,0 +1,201 @@
+package tntsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	protocol "github.com/tarantool/go-iproto"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/verdict"
+	"github.com/tntsql/tntsql/pool"
+)
+
+// Conn is a session: what sql.Conn.Raw hands out, for Call and Eval. It is no
+// socket: all sessions of a Connector share its connections, and each statement
+// goes to the instance that its kind and Mode ask for.
+type Conn struct {
+	connector *Connector
+	pool      *pool.Pool
+	closed    atomic.Bool
+	onClose   func() error
+}
+
+var (
+	_ driver.Conn               = (*Conn)(nil)
+	_ driver.ConnPrepareContext = (*Conn)(nil)
+	_ driver.ConnBeginTx        = (*Conn)(nil)
+	_ driver.QueryerContext     = (*Conn)(nil)
+	_ driver.ExecerContext      = (*Conn)(nil)
+	_ driver.Pinger             = (*Conn)(nil)
+	_ driver.SessionResetter    = (*Conn)(nil)
+	_ driver.Validator          = (*Conn)(nil)
+	_ driver.NamedValueChecker  = (*Conn)(nil)
+)
+
+// QueryContext runs a statement for its rows.
+func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	r, err := c.execute(ctx, query, args, false)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{result: r}, nil
+}
+
+// ExecContext runs a statement for its effects.
+func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if inv := invocationIn(args); inv != nil {
+		return driver.ResultNoRows, c.invoke(ctx, inv)
+	}
+	r, err := c.execute(ctx, query, args, true)
+	if err != nil {
+		return nil, err
+	}
+	return result{affected: r.Affected, ids: r.GeneratedIDs}, nil
+}
+
+// execute sends one statement to the instance that it belongs to. effects tells
+// that it was sent by Exec.
+func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedValue, effects bool) (iproto.Result, error) {
+	text := c.connector.texts.Get(query)
+	mode, err := c.route(ctx, text, effects)
+	if err != nil {
+		return iproto.Result{}, err
+	}
+	if args, err = bind(text, args); err != nil {
+		return iproto.Result{}, fmt.Errorf("tntsql: %w", err)
+	}
+	reply, err := c.send(ctx, kindOf(text), &pool.Request{
+		Mode: discovery.Mode(mode),
+		Kind: effectOf(text),
+		Type: protocol.IPROTO_EXECUTE,
+		Body: &statement{query, args},
+	})
+	if err != nil {
+		return iproto.Result{}, err
+	}
+	r, err := iproto.ParseExecute(reply.Body, c.connector.columns)
+	if err != nil {
+		return iproto.Result{}, unreadable(effectOf(text), reply, err)
+	}
+	if info := infoFrom(ctx); info != nil {
+		info.GeneratedIDs = r.GeneratedIDs
+	}
+	return r, nil
+}
+
+// unreadable is a reply beyond understanding: the server has run the statement.
+func unreadable(k verdict.Kind, reply pool.Reply, err error) error {
+	from := instanceRef(reply.Served)
+	if k != verdict.Read {
+		return &OutcomeUnknownError{Instance: from, Err: err}
+	}
+	return fmt.Errorf("tntsql: reply of %s: %w", from, err)
+}
+
+// statement is the body of an EXECUTE by text.
+type statement struct {
+	text string
+	args []driver.NamedValue
+}
+
+func (s *statement) Append(b []byte, server iproto.Version) ([]byte, error) {
+	return iproto.AppendExecute(b, s.text, s.args, server)
+}
+
+// send has the pool serve a request and reports to the context's Info.
+func (c *Conn) send(ctx context.Context, kind Kind, req *pool.Request) (pool.Reply, error) {
+	if c.closed.Load() {
+		return pool.Reply{}, driver.ErrBadConn
+	}
+	cfg := c.connector.config
+	req.Selection = cfg.SelectionTimeout
+	if cfg.RequestTimeout != NoLimit {
+		req.Timeout = cfg.RequestTimeout
+	}
+	info := infoFrom(ctx)
+	var start time.Time
+	if info != nil {
+		start = time.Now()
+	}
+	reply, err := c.pool.Do(ctx, req)
+	if info != nil {
+		*info = Info{
+			Instance: instanceRef(reply.Served),
+			Mode:     Mode(req.Mode),
+			Kind:     kind,
+			Attempts: reply.Attempts,
+			Wait:     reply.Waited,
+			Duration: time.Since(start),
+		}
+	}
+	return reply, outward(ctx, err, reply.Served)
+}
+
+// PrepareContext returns a statement that is sent when it is used: the text's
+// parameters are counted here, without any I/O.
+func (c *Conn) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+	if c.closed.Load() {
+		return nil, driver.ErrBadConn
+	}
+	return &stmt{conn: c, query: query, params: c.connector.texts.Get(query).Params}, nil
+}
+
+// Prepare is PrepareContext.
+func (c *Conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+// BeginTx fails with ErrTxUnsupported: this version has no transactions yet.
+func (c *Conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
+	return nil, fmt.Errorf("%w by this version of the driver", ErrTxUnsupported)
+}
+
+// Begin is BeginTx.
+func (c *Conn) Begin() (driver.Tx, error) {
+	return c.BeginTx(context.Background(), driver.TxOptions{})
+}
+
+// Ping asks an instance of the context's Mode, else of read_mode.
+func (c *Conn) Ping(ctx context.Context) error {
+	mode, err := c.readMode(ctx, "")
+	if err != nil {
+		return err
+	}
+	_, err = c.send(ctx, KindPing, &pool.Request{
+		Mode: discovery.Mode(mode),
+		Kind: verdict.Read,
+		Type: protocol.IPROTO_PING,
+		Body: emptyBody{},
+	})
+	return err
+}
+
+type emptyBody struct{}
+
+func (emptyBody) Append(b []byte, _ iproto.Version) ([]byte, error) {
+	return append(b, iproto.EmptyBody...), nil
+}
+
+// Close ends the session. Connections belong to the Connector and stay.
+func (c *Conn) Close() error {
+	if c.closed.Swap(true) || c.onClose == nil {
+		return nil
+	}
+	return c.onClose()
+}
+
+// ResetSession does no I/O: a session has no state on a server.
+func (c *Conn) ResetSession(context.Context) error {
+	if c.closed.Load() {
+		return driver.ErrBadConn
+	}
+	return nil
+}
+
+// IsValid is false once the session is closed.
+func (c *Conn) IsValid() bool { return !c.closed.Load() }

@@ -1,0 +1,248 @@
+package tntsql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	protocol "github.com/tarantool/go-iproto"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/pool"
+)
+
+var (
+	// ErrNoInstance is every *NoInstanceError.
+	ErrNoInstance = errors.New("tntsql: no instance for the mode")
+	// ErrOutcomeUnknown is every *OutcomeUnknownError: the statement may have
+	// been applied, or may yet be. Look before sending it again.
+	ErrOutcomeUnknown = errors.New("tntsql: outcome unknown")
+	// ErrTxUnsupported is returned by BeginTx where there are no
+	// transactions.
+	ErrTxUnsupported = errors.New("tntsql: transactions are not supported")
+	// ErrSessionStatement refuses a text that would change a session which
+	// others share, or end a transaction behind the driver's back.
+	ErrSessionStatement = errors.New("tntsql: session statement refused")
+	// ErrNotTarantool tells that a handle given to Raw, Call or Eval belongs
+	// to another driver.
+	ErrNotTarantool = errors.New("tntsql: not a Tarantool handle")
+	// ErrClosed tells that the Connector has been closed.
+	ErrClosed = errors.New("tntsql: closed")
+)
+
+// InstanceRef names the instance that served something. Its zero value is no
+// instance.
+type InstanceRef struct {
+	Address    string
+	UUID       string
+	Name       string // 3.x, if the user may call box.info
+	ReplicaSet string // its uuid, if the user may call box.info
+	Role       string // "rw" or "ro", as known when it was picked
+}
+
+// String is the address, and the name if there is one.
+func (r InstanceRef) String() string {
+	if r.Name == "" {
+		return r.Address
+	}
+	return r.Name + " (" + r.Address + ")"
+}
+
+func instanceRef(in *discovery.Instance) InstanceRef {
+	if in == nil {
+		return InstanceRef{}
+	}
+	return InstanceRef{
+		Address:    in.Address,
+		UUID:       in.UUID,
+		Name:       in.Name,
+		ReplicaSet: in.ReplicaSet,
+		Role:       in.Role.String(),
+	}
+}
+
+// Error is an error that a server answered.
+type Error struct {
+	// Code is the server's error code, and Name its name: 3 and
+	// "ER_TUPLE_FOUND". A code that this driver does not know has no name.
+	Code uint32
+	Name string
+	// Message is the server's text.
+	Message string
+	// Type and Fields are of the outermost error of Stack. Tarantool 2.4 and
+	// newer send a type, 2.10 and newer fields.
+	Type   string
+	Fields map[string]any
+	// Stack is the error and its causes, outermost first.
+	Stack    []ErrorFrame
+	Instance InstanceRef
+}
+
+// ErrorFrame is one error of a server's error stack.
+type ErrorFrame struct {
+	Type    string
+	File    string
+	Line    int
+	Message string
+	Errno   uint32
+	Code    uint32
+	Fields  map[string]any
+}
+
+func (e *Error) Error() string { return "tntsql: " + e.text() }
+
+// text is Error without the prefix, for errors that wrap it.
+func (e *Error) text() string {
+	var b strings.Builder
+	b.WriteString(e.Message)
+	if e.Name != "" {
+		fmt.Fprintf(&b, " (%s, code %d)", e.Name, e.Code)
+	} else {
+		fmt.Fprintf(&b, " (code %d)", e.Code)
+	}
+	if e.Instance.Address != "" {
+		fmt.Fprintf(&b, " from %s", e.Instance)
+	}
+	if hint := e.hint(); hint != "" {
+		b.WriteString("; ")
+		b.WriteString(hint)
+	}
+	return b.String()
+}
+
+// hint says what to do about an error whose text does not.
+func (e *Error) hint() string {
+	switch protocol.Error(e.Code) {
+	case protocol.ER_SQL_SEQ_SCAN:
+		return "write FROM SEQSCAN, or put seq_scan=true in the DSN"
+	case protocol.ER_TRANSACTION_YIELD:
+		return "transactions on memtx spaces need box.cfg.memtx_use_mvcc_engine = true"
+	case protocol.ER_ACCESS_DENIED:
+		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
+			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"
+		}
+	}
+	return ""
+}
+
+func serverError(e *iproto.ServerError, from InstanceRef) *Error {
+	out := &Error{Code: e.Code, Message: e.Message, Instance: from}
+	if name := protocol.Error(e.Code).String(); strings.HasPrefix(name, "ER_") {
+		out.Name = name
+	}
+	for _, f := range e.Stack {
+		out.Stack = append(out.Stack, ErrorFrame(f))
+	}
+	if len(e.Stack) > 0 {
+		out.Type, out.Fields = e.Stack[0].Type, e.Stack[0].Fields
+	}
+	return out
+}
+
+// OutcomeUnknownError tells that a statement which may write was sent, and that
+// what became of it is not known: the connection was lost or the context ended
+// before the answer, or the answer itself says so. It is ErrOutcomeUnknown.
+type OutcomeUnknownError struct {
+	Instance InstanceRef
+	Err      error // why
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("tntsql: outcome unknown on %s: %s", e.Instance, bare(e.Err))
+}
+
+func (e *OutcomeUnknownError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
+
+// NoInstanceError tells that no instance of a mode was found in time. It is
+// ErrNoInstance, and the context's error if the context ended the waiting.
+type NoInstanceError struct {
+	Mode      Mode
+	Waited    time.Duration
+	Instances []TopologyInstance // as they were known when the waiting ended
+	Err       error              // the context's error, or nil
+}
+
+func (e *NoInstanceError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tntsql: no instance for mode %s", e.Mode)
+	if e.Waited > 0 {
+		fmt.Fprintf(&b, " after %v", e.Waited.Round(time.Millisecond))
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, " (%s)", e.Err)
+	}
+	for i, in := range e.Instances {
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%s is %s", sep, in.Address, in.Status)
+		if in.Role != discovery.RoleUnknown.String() {
+			fmt.Fprintf(&b, ", %s", in.Role)
+		}
+		if in.Err != nil {
+			fmt.Fprintf(&b, " (%s)", bare(in.Err))
+		}
+	}
+	return b.String()
+}
+
+func (e *NoInstanceError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrNoInstance}
+	}
+	return []error{ErrNoInstance, e.Err}
+}
+
+// bare is an error's text without this package's prefix.
+func bare(err error) string {
+	return strings.TrimPrefix(err.Error(), "tntsql: ")
+}
+
+// outward makes an error of the inside one that callers may see: typed, and
+// prefixed once. served is the instance that it came from, if it did.
+func outward(ctx context.Context, err error, served *discovery.Instance) error {
+	if err == nil {
+		return nil
+	}
+	from := instanceRef(served)
+	var (
+		unknown *pool.UnknownError
+		server  *iproto.ServerError
+		none    *pool.NoInstanceError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		cause := ended(ctx, unknown.Err)
+		if errors.As(cause, &server) {
+			cause = serverError(server, from)
+		}
+		return &OutcomeUnknownError{Instance: from, Err: cause}
+	case errors.As(err, &server):
+		return serverError(server, from)
+	case errors.As(err, &none):
+		return &NoInstanceError{
+			Mode:      Mode(none.Mode),
+			Waited:    none.Waited,
+			Instances: topology(none.Instances),
+			Err:       none.Err,
+		}
+	case errors.Is(err, pool.ErrClosed):
+		return ErrClosed
+	}
+	if err = ended(ctx, err); served != nil {
+		return fmt.Errorf("tntsql: %s: %w", from, err)
+	}
+	return fmt.Errorf("tntsql: %w", err)
+}
+
+// ended adds the context's error to err if that has ended, whatever its cause.
+func ended(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && !errors.Is(err, over) {
+		return fmt.Errorf("%w: %w", over, err)
+	}
+	return err
+}

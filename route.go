@@ -1,0 +1,117 @@
+package tntsql
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tntsql/tntsql/internal/sqltext"
+	"github.com/tntsql/tntsql/internal/verdict"
+)
+
+// Kind is what the driver takes a request for.
+type Kind uint8
+
+const (
+	KindUnknown Kind = iota // a text that it does not recognise: treated as a write
+	KindRead                // SELECT, VALUES, WITH … SELECT, EXPLAIN, PRAGMA
+	KindWrite               // INSERT, REPLACE, UPDATE, DELETE, TRUNCATE, WITH … of those
+	KindDDL                 // CREATE, DROP, ALTER
+	KindCall
+	KindEval
+	KindPing
+)
+
+var kindNames = [...]string{"unknown", "read", "write", "ddl", "call", "eval", "ping"}
+
+// String is the kind in lower case: "read", "write", "ddl", …
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+func kindOf(s *sqltext.Statement) Kind {
+	switch s.Kind {
+	case sqltext.Read:
+		return KindRead
+	case sqltext.Write:
+		return KindWrite
+	case sqltext.DDL:
+		return KindDDL
+	}
+	return KindUnknown
+}
+
+// effectOf is what the statement may do on the server. SQL calls Lua, so a
+// SELECT of a user's function may write, and is treated like a call.
+func effectOf(s *sqltext.Statement) verdict.Kind {
+	switch {
+	case s.Kind != sqltext.Read:
+		return verdict.Write
+	case s.UserCall != "":
+		return verdict.Call
+	}
+	return verdict.Read
+}
+
+// route decides which instances may serve the statement. effects tells that it
+// was sent by Exec: a read whose rows are thrown away was sent for its effects.
+func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (Mode, error) {
+	switch s.Kind {
+	case sqltext.Session:
+		return 0, fmt.Errorf("%w: %s: %s", ErrSessionStatement, s.Verb, sessionAdvice(s.Verb))
+	case sqltext.Savepoint:
+		return 0, fmt.Errorf("%w: %s outside a transaction", ErrSessionStatement, s.Verb)
+	case sqltext.Read:
+		if !effects {
+			return c.readMode(ctx, s.Mode)
+		}
+	}
+	mode, ok, err := askedMode(ctx, s.Mode)
+	switch {
+	case err != nil:
+		return 0, err
+	case ok && (s.Kind == sqltext.Read || mode == ModeRO):
+		return mode, nil
+	}
+	return ModeRW, nil
+}
+
+func sessionAdvice(verb string) string {
+	if verb == "SET" || verb == "UPDATE" {
+		return "connections are shared; put session.NAME=value in the DSN"
+	}
+	return "statements are not bound to one connection; use BeginTx, or in a migration tool its way to run outside a transaction"
+}
+
+// readMode is the mode of a read: the context's, the hint's, or read_mode.
+func (c *Conn) readMode(ctx context.Context, hint string) (Mode, error) {
+	mode, ok, err := askedMode(ctx, hint)
+	if err == nil && !ok {
+		mode = c.connector.config.ReadMode
+	}
+	return mode, err
+}
+
+// askedMode is the mode that the context asks for, or else the text's hint.
+func askedMode(ctx context.Context, hint string) (Mode, bool, error) {
+	if mode, ok := ModeFromContext(ctx); ok {
+		if !mode.valid() {
+			return 0, false, invalidMode(mode)
+		}
+		return mode, true, nil
+	}
+	if hint == "" {
+		return 0, false, nil
+	}
+	mode, err := parseMode(hint)
+	if err != nil {
+		return 0, false, fmt.Errorf("tntsql: hint mode=%s: %w", hint, err)
+	}
+	return mode, true, nil
+}
+
+func invalidMode(m Mode) error {
+	return fmt.Errorf("tntsql: %s is not a mode", m)
+}

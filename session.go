@@ -1,0 +1,84 @@
+package tntsql
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	protocol "github.com/tarantool/go-iproto"
+
+	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/wire"
+)
+
+// sessionSettings are the settings of the DSN that belong to a connection, as
+// the statements that apply them.
+type sessionSettings struct {
+	logger     *slog.Logger
+	statements []string
+
+	mu     sync.Mutex
+	warned map[string]bool
+}
+
+// seqScan is the session setting behind the parameter seq_scan, which is the
+// server's own default before 3.0.
+const seqScan = "sql_seq_scan"
+
+func newSessionSettings(cfg *Config, logger *slog.Logger) *sessionSettings {
+	settings := maps.Clone(cfg.Session)
+	if cfg.SeqScan != nil {
+		if settings == nil {
+			settings = make(map[string]any)
+		}
+		settings[seqScan] = *cfg.SeqScan
+	}
+	s := &sessionSettings{logger: logger, warned: make(map[string]bool)}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		s.statements = append(s.statements, fmt.Sprintf(`SET SESSION "%s" = %s`, name, literal(settings[name])))
+	}
+	return s
+}
+
+func literal(v any) string {
+	if text, ok := v.(string); ok {
+		return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	}
+	return fmt.Sprint(v)
+}
+
+// apply runs the settings on a new connection. A server that does not know one
+// goes without it, and a warning says so once.
+func (s *sessionSettings) apply(ctx context.Context, conn *wire.Conn) error {
+	for _, text := range s.statements {
+		body, err := iproto.AppendExecute(nil, text, nil, conn.Greeting().Version)
+		if err != nil {
+			return err
+		}
+		reply, err := conn.Do(ctx, protocol.IPROTO_EXECUTE, body)
+		if err != nil {
+			return err
+		}
+		switch protocol.Error(reply.Code) {
+		case 0:
+		case protocol.ER_NO_SUCH_SESSION_SETTING:
+			s.warn(text, conn.Greeting().Version)
+		default:
+			return fmt.Errorf("%s: %w", text, iproto.ParseError(reply.Code, reply.Body))
+		}
+	}
+	return nil
+}
+
+func (s *sessionSettings) warn(text string, v iproto.Version) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.warned[text] {
+		s.warned[text] = true
+		s.logger.Warn("the server does not know a session setting", "statement", text, "version", v)
+	}
+}
