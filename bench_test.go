@@ -55,7 +55,7 @@ func scanAll(tb testing.TB, db *sql.DB) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // Err tells
+	defer rows.Close()
 	var (
 		id    int64
 		name  string

@@ -211,7 +211,7 @@ func TestConfigNeverShowsItsPassword(t *testing.T) {
 	assert.Contains(t, log.String(), shown)
 	assert.NotContains(t, log.String(), "s3cr3t")
 
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(c) //nolint:staticcheck // that it cannot be marshalled is the point
 	require.Error(t, err, "a Config has functions: JSON must refuse it")
 	assert.NotContains(t, string(text)+err.Error(), "s3cr3t")
 }

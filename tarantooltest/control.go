@@ -39,7 +39,7 @@ func (in *instance) lua(ctx context.Context, code string, args []any) ([]any, er
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer conn.Close() //nolint:errcheck // what was asked has been answered, or has failed
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 
 	var values []any

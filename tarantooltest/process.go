@@ -49,7 +49,7 @@ func (s *spawner) start(binary, script, dir, log string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close()
+	defer out.Close() //nolint:errcheck // the instance writes to it, not this process
 
 	cmd := exec.Command(binary, script)
 	cmd.Dir = dir

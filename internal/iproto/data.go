@@ -24,8 +24,8 @@ func ParseData(body []byte) ([]any, error) {
 }
 
 // DecodeData decodes the values that a CALL or EVAL returned into what dst
-// points at, the first into the first. There may be more values than dst. The
-// types may be the user's own, with tags "msgpack", else "json".
+// points at, the first into the first; a nil skips one. There may be more values
+// than dst. The types may be the user's own, with tags "msgpack", else "json".
 func DecodeData(body []byte, dst ...any) error {
 	s, err := findData(body)
 	if err != nil {
@@ -40,7 +40,7 @@ func DecodeData(body []byte, dst ...any) error {
 	}
 	for i, d := range dst {
 		raw, err := s.raw()
-		if err == nil {
+		if err == nil && d != nil {
 			err = decodeInto(raw, d)
 		}
 		if err != nil {

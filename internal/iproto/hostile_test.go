@@ -141,7 +141,7 @@ func TestLyingLengthsDoNotAllocate(t *testing.T) {
 					"PREPARE": func() { _, _ = ParsePrepare(body, nil) },
 					"VOTE":    func() { _, _ = ParseBallot(body) },
 					"info":    func() { _, _ = ParseBoxInfo(body) },
-					"error":   func() { ParseError(3, body) },
+					"error":   func() { _ = ParseError(3, body) },
 				} {
 					assert.LessOrEqual(t, allocated(parse), uint64(8*len(body)+slack), name)
 				}

@@ -159,7 +159,7 @@ func TestBytesAreCutToTheirCapacity(t *testing.T) {
 		case map[string]any:
 			data = v["a"].([]byte)
 		}
-		assert.Equal(t, 2, len(data))
+		assert.Len(t, data, 2)
 		assert.Equal(t, 2, cap(data))
 	}
 }

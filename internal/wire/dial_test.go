@@ -83,7 +83,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		t.Parallel()
 		silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
 		require.NoError(t, err)
-		defer silent.Close() //nolint:errcheck // nothing was asked of it
+		defer silent.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err = wire.Dial(ctx, silent.Addr().String(), options())
