@@ -124,7 +124,8 @@ func (in *instance) listen(ctx context.Context) error {
 			in.address = address
 			return nil
 		}
-		if !strings.Contains(err.Error(), "in use") {
+		// A port that is taken: 2.6 does not say why it cannot be had.
+		if text := err.Error(); !strings.Contains(text, "in use") && !strings.Contains(text, "failed to bind") {
 			return err
 		}
 	}

@@ -150,6 +150,14 @@ function M.listen(address)
     box.cfg{listen = address}
 end
 
+-- know waits until the instance knows all members of the replica set. One that
+-- does not know who wants to follow it refuses, and 2.6 does not try again.
+function M.know(members, timeout)
+    wait(timeout, 'registration of every instance', function()
+        return box.space._cluster:count() == members
+    end)
+end
+
 -- follow makes the instance replicate from the peers and waits until it follows
 -- those of them that run.
 function M.follow(peers, running, timeout)

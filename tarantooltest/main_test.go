@@ -85,7 +85,7 @@ func put(t *testing.T, rs *ReplicaSet, i, key int) {
 
 func has(t *testing.T, rs *ReplicaSet, i, key int) bool {
 	t.Helper()
-	return lua(t, rs, i, "return box.space.kv ~= nil and box.space.kv:get(...) ~= nil", key) == true
+	return lua(t, rs, i, "return box.space.kv ~= nil and box.space.kv.index[0] ~= nil and box.space.kv:get(...) ~= nil", key) == true
 }
 
 func eventuallyHas(t *testing.T, rs *ReplicaSet, i, key int) {

@@ -125,6 +125,12 @@ func (rs *ReplicaSet) start(ctx context.Context) error {
 		return rs.instances[0].failed(err)
 	}
 	rs.version = values[0].(string)
+	if err := each(rs.instances, func(in *instance) error {
+		_, err := in.call(ctx, "know", len(rs.instances), timeoutOf(ctx))
+		return in.failedWithLog(err)
+	}); err != nil {
+		return err
+	}
 	return each(rs.instances, func(in *instance) error {
 		return in.failedWithLog(rs.follow(ctx, in))
 	})
