@@ -1,0 +1,26 @@
+# make demo and make test are all that is needed; they install Tarantool if it is missing.
+
+GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME = 5s
+
+.PHONY: demo test lint bench fuzz tarantool
+
+demo: tarantool
+	go run ./examples/demo
+
+test: tarantool
+	scripts/install.sh cc
+	GOWORK=off go test -race ./...
+	go -C internal/itest test -race ./...
+
+lint:
+	go run $(GOLANGCI_LINT) run ./... ./internal/itest/...
+
+bench: tarantool
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz:
+	scripts/fuzz.sh $(FUZZTIME)
+
+tarantool:
+	scripts/install.sh tarantool
