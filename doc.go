@@ -1,0 +1,47 @@
+// Package tntsql is a database/sql driver for Tarantool that knows the replica
+// set. A DSN lists its instances; each statement goes to one that may serve it,
+// and a change of master is followed.
+//
+//	db, err := sql.Open("tarantool", "tarantool://app:secret@10.0.0.1,10.0.0.2,10.0.0.3/")
+//
+// [ParseDSN] describes the DSN, and [Config] has a field for each of its
+// parameters. Tarantool 2.6 and newer is supported.
+//
+// # Which instance serves a statement
+//
+// Statements that write, DDL and whatever the driver does not recognize go to a read-write
+// instance. Reads go to any healthy instance, or as the parameter read_mode
+// says. A [Mode] in the context decides for one statement:
+//
+//	ctx := tntsql.WithMode(ctx, tntsql.ModeRW)
+//	err := db.QueryRowContext(ctx, "SELECT name FROM users WHERE id = ?", 1).Scan(&name)
+//
+// A text that begins with a hint does the same without a context:
+//
+//	/*+ mode=rw */ SELECT name FROM users WHERE id = ?
+//
+// Replication is asynchronous: a replica may not have the latest writes yet.
+// What must see them reads with ModeRW. A read that is sent by Exec goes to a
+// read-write instance, as it was not sent for its rows. [Capture] tells which
+// instance served a statement.
+//
+// When no instance of a mode is there, a statement waits for one up to
+// selection_timeout and then fails with a [NoInstanceError]. When the connection
+// is lost after a write was sent, the write is not sent again: the error is an
+// [OutcomeUnknownError].
+//
+// # Procedures
+//
+// [Call] and [Eval] run a stored procedure and a Lua chunk on any handle of
+// database/sql, and so do the methods of [*Conn] through sql.Conn.Raw.
+//
+// # Sessions
+//
+// All sessions of a handle share a few connections to each instance, so
+// sql.DB.SetMaxOpenConns bounds statements in progress, not sockets. What
+// Tarantool keeps per session (box.session.storage, box.session.su, session
+// settings) is shared by the whole process, and statements that would change it
+// are refused with [ErrSessionStatement].
+//
+// This version has no transactions: BeginTx fails with [ErrTxUnsupported].
+package tntsql
