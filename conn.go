@@ -142,7 +142,7 @@ func (c *Conn) PrepareContext(_ context.Context, query string) (driver.Stmt, err
 	if c.closed.Load() {
 		return nil, driver.ErrBadConn
 	}
-	return &stmt{conn: c, query: query, params: c.connector.texts.Get(query).Params}, nil
+	return &stmt{conn: c, query: query, text: c.connector.texts.Get(query)}, nil
 }
 
 // Prepare is PrepareContext.

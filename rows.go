@@ -16,7 +16,6 @@ import (
 // rows decodes the rows of a reply one by one, as they are asked for.
 type rows struct {
 	result iproto.Result
-	row    int
 }
 
 var (
@@ -36,14 +35,10 @@ func (r *rows) Columns() []string {
 
 func (r *rows) Next(dest []driver.Value) error {
 	err := r.result.Next(dest)
-	if err == nil {
-		r.row++
-		return nil
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
 	}
-	if errors.Is(err, io.EOF) {
-		return io.EOF
-	}
-	return fmt.Errorf("tntsql: row %d: %w", r.row+1, err)
+	return fmt.Errorf("tntsql: %w", err)
 }
 
 // Close lets go of the reply.

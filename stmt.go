@@ -3,14 +3,16 @@ package tntsql
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/tntsql/tntsql/internal/sqltext"
 )
 
 // stmt is a text whose parameters have been counted. It holds nothing on a
 // server, so it works on whatever instance serves it.
 type stmt struct {
-	conn   *Conn
-	query  string
-	params int
+	conn  *Conn
+	query string
+	text  *sqltext.Statement
 }
 
 var (
@@ -22,7 +24,14 @@ var (
 
 func (s *stmt) Close() error { return nil }
 
-func (s *stmt) NumInput() int { return s.params }
+// NumInput is -1, not known, for a text with names: one argument may stand for
+// :a and for @a.
+func (s *stmt) NumInput() int {
+	if s.text.Style == sqltext.Named {
+		return -1
+	}
+	return s.text.Params
+}
 
 func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	return s.conn.QueryContext(ctx, s.query, args)
