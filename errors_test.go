@@ -1,0 +1,203 @@
+package tntsql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/tarantooltest"
+)
+
+func TestAnErrorOfTheServerHasItsCodeItsNameAndItsInstance(t *testing.T) {
+	rs := sharedSet(t)
+	db := open(t)
+	name := table(t, rs, "ID INTEGER PRIMARY KEY")
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1)")
+	_, err := db.ExecContext(t.Context(), "INSERT INTO "+name+" VALUES (1)")
+
+	var server *tntsql.Error
+	require.ErrorAs(t, err, &server)
+	assert.EqualValues(t, 3, server.Code)
+	assert.Equal(t, "ER_TUPLE_FOUND", server.Name)
+	assert.Equal(t, "ClientError", server.Type)
+	assert.Contains(t, server.Message, "Duplicate key exists in unique index")
+	require.NotEmpty(t, server.Stack)
+	assert.Equal(t, server.Message, server.Stack[0].Message)
+	assert.EqualValues(t, 3, server.Stack[0].Code)
+	assert.Equal(t, rs.UUID(0), server.Instance.UUID)
+	assert.Equal(t, rs.Addr(0), server.Instance.Address)
+	assert.Equal(t, "tntsql: "+server.Message+" (ER_TUPLE_FOUND, code 3) from "+server.Instance.String(), err.Error())
+}
+
+func TestHintsOfErrors(t *testing.T) {
+	rs := sharedSet(t)
+	if !rs.AtLeast(3, 0, 0) {
+		t.Skipf("Tarantool %s scans tables freely and lets every user run SQL", rs.Version())
+	}
+	name := table(t, rs, "ID INTEGER PRIMARY KEY")
+	lua(t, rs, 0, "box.schema.user.create('limited', {password = 'l', if_not_exists = true})")
+	inStep(t, rs)
+	for _, c := range []struct{ dsn, text, hint string }{
+		{rs.DSN(), "SELECT * FROM " + name, "; write FROM SEQSCAN, or put seq_scan=true in the DSN"},
+		{strings.Replace(rs.DSN(), "app:secret", "limited:l", 1), "SELECT 1", "; an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"},
+	} {
+		db, _ := openDSN(t, c.dsn)
+		_, err := db.ExecContext(t.Context(), c.text)
+		assert.ErrorContains(t, err, c.hint)
+	}
+}
+
+func TestAClosedHandle(t *testing.T) {
+	db, connector := openDSN(t, sharedSet(t).DSN())
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, conn.PingContext(t.Context()))
+	require.NoError(t, connector.Close())
+	require.NoError(t, connector.Close(), "again")
+
+	assert.ErrorIs(t, conn.PingContext(t.Context()), tntsql.ErrClosed)
+	_, err = conn.ExecContext(t.Context(), "SELECT 1")
+	assert.ErrorIs(t, err, tntsql.ErrClosed)
+	_, err = tntsql.Call(t.Context(), conn, tntsql.ModeRW, "who")
+	assert.ErrorIs(t, err, tntsql.ErrClosed)
+	require.NoError(t, conn.Close())
+
+	assert.ErrorIs(t, db.PingContext(t.Context()), tntsql.ErrClosed)
+	assert.ErrorIs(t, connector.WaitReady(t.Context(), tntsql.ModeAny), tntsql.ErrClosed)
+	assert.Empty(t, connector.Topology().Instances)
+}
+
+// unfinished are requests that take longer than a test waits, and may write.
+var unfinished = map[string]func(ctx context.Context, db tntsql.Execer) error{
+	"CALL": func(ctx context.Context, db tntsql.Execer) error {
+		_, err := tntsql.Call(ctx, db, tntsql.ModeRW, "pause", 5)
+		return err
+	},
+	"EVAL": func(ctx context.Context, db tntsql.Execer) error {
+		_, err := tntsql.Eval(ctx, db, tntsql.ModeRW, "return pause(...)", 5)
+		return err
+	},
+	"write": func(ctx context.Context, db tntsql.Execer) error {
+		_, err := db.ExecContext(ctx, "DELETE FROM NUMBERS WHERE ID = PAUSE(5)")
+		return err
+	},
+	"read that calls a function": func(ctx context.Context, db tntsql.Execer) error {
+		_, err := db.ExecContext(ctx, "SELECT PAUSE(5)")
+		return err
+	},
+}
+
+const createNumbers = "box.execute('CREATE TABLE IF NOT EXISTS NUMBERS (ID DOUBLE PRIMARY KEY)'); box.execute('INSERT INTO NUMBERS VALUES (1.5)')"
+
+func requireOutcomeUnknown(t *testing.T, err, cause error, uuid string) {
+	t.Helper()
+	require.ErrorIs(t, err, tntsql.ErrOutcomeUnknown)
+	var unknown *tntsql.OutcomeUnknownError
+	require.ErrorAs(t, err, &unknown)
+	assert.Equal(t, uuid, unknown.Instance.UUID)
+	require.Error(t, unknown.Err)
+	if cause != nil {
+		assert.ErrorIs(t, err, cause)
+	}
+	assert.Equal(t, 1, strings.Count(err.Error(), "tntsql: "), err)
+}
+
+func TestADeadlineOfAWriteInFlightLeavesItsOutcomeUnknown(t *testing.T) {
+	const deadline = 100 * time.Millisecond
+	rs := sharedSet(t)
+	lua(t, rs, 0, createNumbers)
+	for name, run := range unfinished {
+		t.Run(name, func(t *testing.T) {
+			db := open(t)
+			require.NoError(t, db.PingContext(withMode(t, tntsql.ModeRW)))
+			requirePrompt(t, deadline, deadline+100*time.Millisecond, func() {
+				err := run(within(t, deadline), db)
+				requireOutcomeUnknown(t, err, context.DeadlineExceeded, rs.UUID(0))
+			})
+			assert.Equal(t, rs.UUID(0), served(t, withMode(t, tntsql.ModeRW), db), "others go on")
+		})
+	}
+}
+
+func TestACanceledWriteInFlightTellsTheCause(t *testing.T) {
+	rs := sharedSet(t)
+	lua(t, rs, 0, createNumbers)
+	errOwn := errors.New("the user has left")
+	for name, run := range unfinished {
+		t.Run(name, func(t *testing.T) {
+			before := pauses(t, rs)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			db := open(t)
+			ended := make(chan error, 1)
+			go func() { ended <- run(ctx, db) }()
+			eventually(t, "request in flight", func() bool { return pauses(t, rs) > before })
+			cancel(errOwn)
+			err := <-ended
+			requireOutcomeUnknown(t, err, context.Canceled, rs.UUID(0))
+			assert.ErrorIs(t, err, errOwn)
+		})
+	}
+}
+
+func TestTheEndOfAContextBeforeAnythingIsSentIsNoUnknownOutcome(t *testing.T) {
+	db := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, tntsql.Raw(t.Context(), db, func(c *tntsql.Conn) error {
+		_, call := c.Call(ctx, tntsql.ModeRW, "pause", 5)
+		_, write := c.ExecContext(ctx, "DELETE FROM NUMBERS", nil)
+		for _, err := range []error{call, write, c.Ping(ctx)} {
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.NotErrorIs(t, err, tntsql.ErrOutcomeUnknown)
+		}
+		return nil
+	}))
+}
+
+func TestRequestTimeoutIsForContextsWithoutADeadline(t *testing.T) {
+	rs := sharedSet(t)
+	db := open(t, "request_timeout=50ms")
+	_, err := tntsql.Call(t.Context(), db, tntsql.ModeRW, "pause", 5)
+	requireOutcomeUnknown(t, err, context.DeadlineExceeded, rs.UUID(0))
+	_, err = tntsql.Call(within(t, time.Minute), db, tntsql.ModeRW, "pause", 0.2)
+	assert.NoError(t, err)
+}
+
+func TestADeadlineOfAReadIsTheContextsErrorOnly(t *testing.T) {
+	rs := tarantooltest.Start(t, tarantooltest.Instances(1))
+	db, _ := openDSN(t, rs.DSN("read_mode=rw"))
+	require.NoError(t, db.PingContext(t.Context()))
+	require.NoError(t, rs.Stop(0))
+	for _, text := range []string{"SELECT 1", "VALUES (UPPER('a'))", "EXPLAIN QUERY PLAN DELETE FROM NO_SUCH_TABLE"} {
+		requirePrompt(t, 50*time.Millisecond, 150*time.Millisecond, func() {
+			_, err := firstValue(within(t, 50*time.Millisecond), db, text)
+			assert.ErrorIs(t, err, context.DeadlineExceeded, text)
+			assert.NotErrorIs(t, err, tntsql.ErrOutcomeUnknown, text)
+		})
+	}
+	require.NoError(t, rs.Continue(0))
+}
+
+func TestAConnectionLostUnderAWriteLeavesItsOutcomeUnknown(t *testing.T) {
+	for name, run := range unfinished {
+		t.Run(name, func(t *testing.T) {
+			rs := ownSet(t, 1)
+			lua(t, rs, 0, createNumbers)
+			db, _ := openDSN(t, rs.DSN())
+			ended := make(chan error, 1)
+			go func() { ended <- run(t.Context(), db) }()
+			eventually(t, "request in flight", func() bool { return pauses(t, rs) == 1 })
+			rs.Kill(0)
+			err := <-ended
+			requireOutcomeUnknown(t, err, nil, rs.UUID(0))
+			assert.Contains(t, err.Error(), fmt.Sprintf("tntsql: outcome unknown on %s: connection lost: ", rs.Addr(0)))
+		})
+	}
+}
