@@ -125,6 +125,9 @@ func (c *Conn) why(future *tarantool.Future) error {
 	if err := c.Err(); err != nil {
 		return fmt.Errorf("connection lost: %w", err)
 	}
+	if future == nil {
+		return ErrClosed
+	}
 	_, err := future.GetResponse()
 	return err
 }

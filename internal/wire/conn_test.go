@@ -162,7 +162,7 @@ func TestOldestOfManyDecides(t *testing.T) {
 	answers := []func(){<-held, <-held, <-held}
 	require.Eventually(t, c.HeldUp, 5*time.Second, time.Millisecond)
 	for _, i := range []int{1, 0, 2} { // out of the middle, the head, the last
-		assert.True(t, c.HeldUp())
+		require.Eventually(t, c.HeldUp, patienceFor, tick)
 		answers[i]()
 		require.NoError(t, <-done)
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	Auth string
 	// MaxResponse is the longest reply, in bytes.
 	MaxResponse int64
-	// Closed, if it is set, is called once when the connection has ended. It
-	// must not block.
+	// Closed, if it is set, is called once when a connection that Dial returned
+	// has ended. It must not block.
 	Closed func()
 	// Logger must be set.
 	Logger *slog.Logger
@@ -57,7 +57,14 @@ func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 		_ = tnt.Close()
 		return nil, err
 	}
-	return &Conn{tnt: tnt, frames: d.frames, greeting: greeting}, nil
+	c := &Conn{tnt: tnt, frames: d.frames, greeting: greeting}
+	if o.Closed != nil {
+		c.frames.onClose.Store(&o.Closed)
+	}
+	if c.Ended() {
+		return nil, c.why(nil)
+	}
+	return c, nil
 }
 
 // connect turns a panic of go-tarantool on what the server said into an error.

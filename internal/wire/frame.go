@@ -65,7 +65,7 @@ type frameConn struct {
 	closeErr  error
 	cause     atomic.Pointer[error]
 	ended     atomic.Bool
-	onClose   func()
+	onClose   atomic.Pointer[func()] // set once the connection is in use
 }
 
 func newFrameConn(conn net.Conn, o Options) *frameConn {
@@ -76,7 +76,6 @@ func newFrameConn(conn net.Conn, o Options) *frameConn {
 		limit:     o.MaxResponse,
 		logger:    o.Logger,
 		handshake: true,
-		onClose:   o.Closed,
 	}
 	c.heard.Store(clock())
 	return c
@@ -251,8 +250,8 @@ func (c *frameConn) Close() error {
 	c.closeOnce.Do(func() {
 		c.closeErr = c.net.Close()
 		c.ended.Store(true)
-		if c.onClose != nil {
-			c.onClose()
+		if closed := c.onClose.Load(); closed != nil {
+			(*closed)()
 		}
 	})
 	return c.closeErr
