@@ -79,7 +79,7 @@ func decodeTime(data []byte) (time.Time, error) {
 // does not know it or knows other rules for it, a fixed offset.
 func location(t time.Time, zone int16, offset int) *time.Location {
 	name := zoneName(zone)
-	if name == "" && offset == 0 {
+	if offset == 0 && (name == "" || name == "Z" || name == "UTC") {
 		return time.UTC
 	}
 	if loc := loadZone(name); loc != nil {
