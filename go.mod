@@ -3,6 +3,7 @@ module github.com/tntsql/tntsql
 go 1.25.0
 
 require (
+	github.com/DATA-DOG/go-sqlmock v1.5.2
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/stretchr/testify v1.12.1
 	github.com/tarantool/go-iproto v1.1.0
