@@ -42,7 +42,7 @@ var params = []param{
 		meaning: "this handle refuses everything that writes, before any I/O"},
 	{name: "selection_timeout", def: "15s",
 		field:   durationField(func(c *Config) *time.Duration { return &c.SelectionTimeout }, 1, NoWait, NoLimit),
-		meaning: "how long a statement waits for an instance of its mode (a clean election on 3.8 takes over 3 s); `0` fails at once, `none` waits without limit"},
+		meaning: "how long a statement waits for an instance of its mode (a clean election on 3.8 takes over 3 s); `0` fails at once, when each instance has been tried; `none` waits without limit"},
 	{name: "connect_timeout", def: "5s", field: durationField(func(c *Config) *time.Duration { return &c.ConnectTimeout }, 1),
 		meaning: "one connection attempt: dial, greeting, auth"},
 	{name: "request_timeout", def: "none",

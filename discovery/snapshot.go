@@ -6,6 +6,9 @@ import "slices"
 // mode already made as far as it can be.
 type Snapshot struct {
 	Instances []Instance
+	// Settled tells that each instance has been reached, or has been tried in
+	// vain, at least once.
+	Settled bool
 	// Disputed are the replica sets with more than one writable instance.
 	Disputed []string
 
@@ -22,7 +25,7 @@ type choice struct {
 // New makes the snapshot that follows prev, which may be nil. Instances
 // without a uuid have not been reached.
 func New(prev *Snapshot, instances []Instance) *Snapshot {
-	s := &Snapshot{Instances: instances}
+	s := &Snapshot{Instances: instances, Settled: !slices.ContainsFunc(instances, untried)}
 	var before map[string]string
 	if prev != nil {
 		before = prev.writers
@@ -48,6 +51,8 @@ func New(prev *Snapshot, instances []Instance) *Snapshot {
 	}
 	return s
 }
+
+func untried(in Instance) bool { return in.Status == StatusDown && in.Err == nil }
 
 func choose(order []class, members [classes][]int) choice {
 	var c choice
@@ -127,6 +132,18 @@ func (s *Snapshot) PickOther(mode Mode, turn uint64, tried []string) int {
 		}
 	}
 	return -1
+}
+
+// Fallback tells of an instance that the mode picks only for want of another
+// role.
+func (s *Snapshot) Fallback(mode Mode, i int) bool {
+	switch mode {
+	case ModePreferRW:
+		return s.Instances[i].Role != RoleRW
+	case ModePreferRO:
+		return s.Instances[i].Role != RoleRO
+	}
+	return false
 }
 
 // Serves tells whether the mode may pick the instance.

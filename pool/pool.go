@@ -48,6 +48,7 @@ type Options struct {
 // they share nothing but the snapshot that they publish.
 type Pool struct {
 	options   Options
+	opened    time.Time
 	instances []*instance
 	ctx       context.Context // ends with the pool
 	cancel    context.CancelFunc
@@ -79,6 +80,7 @@ func Open(o Options) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{
 		options:  o,
+		opened:   time.Now(),
 		ctx:      ctx,
 		cancel:   cancel,
 		known:    make([]discovery.Instance, len(o.Addresses)),
@@ -86,9 +88,8 @@ func Open(o Options) *Pool {
 		idle:     make(chan struct{}, 1),
 		closed:   make(chan struct{}),
 	}
-	now := time.Now()
 	for i, address := range o.Addresses {
-		p.known[i] = discovery.Instance{Address: address, Status: discovery.StatusDown, Since: now}
+		p.known[i] = discovery.Instance{Address: address, Status: discovery.StatusDown, Since: p.opened}
 		p.instances = append(p.instances, newInstance(p, i, address))
 	}
 	p.current.Store(&view{
@@ -119,7 +120,7 @@ func (p *Pool) publish(index int, in discovery.Instance) {
 	p.known[index] = in
 	old := p.current.Load()
 	next := discovery.New(old.Snapshot, append([]discovery.Instance(nil), p.known...))
-	if same {
+	if same && next.Settled == old.Settled {
 		// Latency and the last error are there to be read; nobody who
 		// waits for an instance gains by them.
 		p.current.Store(&view{next, old.next})

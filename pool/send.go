@@ -76,7 +76,7 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		}
 		switch v {
 		case verdict.Again:
-			s.missed = append(s.missed, known.UUID)
+			s.miss(known.UUID, err)
 		case verdict.Refused:
 			if in.ask(ctx) != nil || req.Kind != verdict.Read && in.serves(req.Mode) {
 				return reply, err

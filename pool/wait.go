@@ -14,6 +14,10 @@ import (
 // may be tried again though nothing new is known of it.
 const retryMissed = 50 * time.Millisecond
 
+// settling is how long a new pool looks for an instance of the role that a mode
+// prefers before another serves.
+const settling = 200 * time.Millisecond
+
 // NoInstanceError tells that no instance of a mode was to be had in time.
 type NoInstanceError struct {
 	Mode   discovery.Mode
@@ -36,8 +40,29 @@ type selection struct {
 	mode    discovery.Mode
 	timeout time.Duration // for all its waiting together
 	waited  time.Duration
-	refused []string // uuids: each serves a request once
-	missed  []string // uuids that could not be reached since the last change
+	refused []string         // uuids: each serves a request once
+	missed  []string         // uuids that could not be reached since the last change
+	why     map[string]error // the last reason, by uuid
+}
+
+// miss notes an instance that could not be reached though it looked healthy.
+func (s *selection) miss(uuid string, err error) {
+	s.missed = append(s.missed, uuid)
+	if s.why == nil {
+		s.why = make(map[string]error)
+	}
+	s.why[uuid] = err
+}
+
+// none is the end of the search.
+func (s *selection) none(ctx context.Context) error {
+	instances := slices.Clone(s.pool.Snapshot().Instances)
+	for i := range instances {
+		if in := &instances[i]; in.Err == nil {
+			in.Err = s.why[in.UUID]
+		}
+	}
+	return &NoInstanceError{s.mode, s.waited, instances, ctx.Err()}
 }
 
 // next returns an instance for the next attempt.
@@ -49,7 +74,7 @@ func (s *selection) next(ctx context.Context) (*instance, *discovery.Instance, e
 	in, known, err := s.wait(ctx)
 	s.waited += time.Since(begun)
 	if errors.Is(err, errNone) {
-		return nil, nil, &NoInstanceError{s.mode, s.waited, s.pool.Snapshot().Instances, ctx.Err()}
+		return nil, nil, s.none(ctx)
 	}
 	return in, known, err
 }
@@ -62,7 +87,7 @@ func (s *selection) try(v *view) (*instance, *discovery.Instance) {
 	} else {
 		i = v.PickOther(s.mode, turn, slices.Concat(s.refused, s.missed))
 	}
-	if i < 0 {
+	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.opened) < settling {
 		return nil, nil
 	}
 	return s.pool.instances[i], &v.Instances[i]
@@ -76,7 +101,11 @@ var errNone = errors.New("no instance")
 // faster than usual.
 func (s *selection) wait(ctx context.Context) (*instance, *discovery.Instance, error) {
 	p := s.pool
-	over := time.NewTimer(s.timeout - s.waited)
+	timeout := s.timeout - s.waited
+	if s.timeout <= 0 {
+		timeout = p.options.ConnectTimeout // unless it is settled before
+	}
+	over := time.NewTimer(timeout)
 	defer over.Stop()
 	if p.waiting.Add(1) == 1 {
 		for _, in := range p.instances {
@@ -89,9 +118,15 @@ func (s *selection) wait(ctx context.Context) (*instance, *discovery.Instance, e
 		if in, known := s.try(v); in != nil {
 			return in, known, nil
 		}
+		if s.timeout <= 0 && v.Settled {
+			return nil, nil, errNone
+		}
 		var again <-chan time.Time
-		if len(s.missed) > 0 {
+		switch {
+		case len(s.missed) > 0:
 			again = time.After(retryMissed)
+		case !v.Settled:
+			again = time.After(settling)
 		}
 		select {
 		case <-v.next:
