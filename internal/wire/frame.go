@@ -59,7 +59,7 @@ type frameConn struct {
 	rest      int64  // bytes of the server's frame to hand on as they come
 
 	pings pingSyncs
-	heard atomic.Int64 // when the last frame began, in nanoseconds of clock()
+	heard atomic.Int64 // when bytes last came, in nanoseconds of clock()
 
 	closeOnce sync.Once
 	closeErr  error
@@ -71,14 +71,23 @@ type frameConn struct {
 func newFrameConn(conn net.Conn, o Options) *frameConn {
 	c := &frameConn{
 		net:       conn,
-		r:         bufio.NewReaderSize(conn, bufferSize),
 		w:         bufio.NewWriterSize(conn, bufferSize),
 		limit:     o.MaxResponse,
 		logger:    o.Logger,
 		handshake: true,
 	}
+	c.r = bufio.NewReaderSize(listener{c}, bufferSize)
 	c.heard.Store(clock())
 	return c
+}
+
+// listener reads from the socket and notes when something was heard.
+type listener struct{ *frameConn }
+
+func (l listener) Read(p []byte) (int, error) {
+	n, err := l.net.Read(p)
+	l.heard.Store(clock())
+	return n, err
 }
 
 func (c *frameConn) Read(p []byte) (int, error) {
@@ -129,7 +138,6 @@ func (c *frameConn) nextFrame() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errFraming, err)
 		}
-		c.heard.Store(clock())
 		done, err := c.admit(header, size, prefixSize+bodyAt)
 		if err != nil || done {
 			return err
