@@ -232,6 +232,28 @@ func TestAppendValueTakesTheDeepestValue(t *testing.T) {
 	assert.ErrorIs(t, err, errTooDeep)
 }
 
+func TestStructsThatContainThemselvesAreRefused(t *testing.T) {
+	type node struct {
+		Next  *node
+		Named map[string]any
+	}
+	ring := &node{}
+	ring.Next = ring
+	holder := node{Named: map[string]any{}}
+	holder.Named["self"] = holder
+	for name, v := range map[string]any{
+		"by a pointer":         ring,
+		"by value":             *ring,
+		"by a map":             holder,
+		"in a slice of others": []any{1, ring},
+	} {
+		_, err := AppendCall(nil, "f", []any{v}, v38)
+		assert.ErrorIs(t, err, errTooDeep, name)
+	}
+	_, err := AppendCall(nil, "f", []any{node{Next: &node{Next: &node{}}}}, v38)
+	assert.NoError(t, err)
+}
+
 func TestLengthsAreReadAsTheyWereAppended(t *testing.T) {
 	for _, n := range []int{0, 15, 16, 31, 32, 255, 256, 65535, 65536} {
 		for want, b := range map[kind][]byte{

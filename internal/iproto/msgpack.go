@@ -2,8 +2,10 @@ package iproto
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/binary"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -19,8 +21,12 @@ const structTag = "json"
 // extMsgpackTime is the timestamp of the MessagePack specification.
 const extMsgpackTime = -1
 
-// marshal appends what msgpack makes of v.
+// marshal appends what msgpack makes of v. What contains itself is found first:
+// it would overflow msgpack's stack, which no recover can catch.
 func (e encoder) marshal(b []byte, v any) ([]byte, error) {
+	if tooDeep(reflect.ValueOf(v), MaxDepth) {
+		return b, errTooDeep
+	}
 	var encoded bytes.Buffer
 	m := msgpack.NewEncoder(&encoded)
 	m.UseCompactInts(true)
@@ -220,4 +226,53 @@ func decodeText(m *msgpack.Decoder) (string, error) {
 		return "", fmt.Errorf("%T where text is expected", value)
 	}
 	return text, nil
+}
+
+// tooDeep tells of a value that is nested deeper than depth. What encodes itself
+// is taken as it is.
+func tooDeep(v reflect.Value, depth int) bool {
+	if !v.IsValid() || v.CanInterface() && encodesItself(v.Interface()) {
+		return false
+	}
+	if depth == 0 {
+		return true
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return tooDeep(v.Elem(), depth-1)
+	case reflect.Slice, reflect.Array:
+		if isScalar(v.Type().Elem()) {
+			return false
+		}
+		for i := range v.Len() {
+			if tooDeep(v.Index(i), depth-1) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for iter := v.MapRange(); iter.Next(); {
+			if tooDeep(iter.Value(), depth-1) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() && tooDeep(v.Field(i), depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func encodesItself(v any) bool {
+	switch v.(type) {
+	case msgpack.CustomEncoder, msgpack.Marshaler, encoding.BinaryMarshaler, encoding.TextMarshaler, time.Time:
+		return true
+	}
+	return false
+}
+
+func isScalar(t reflect.Type) bool {
+	return t.Kind() <= reflect.Complex128 || t.Kind() == reflect.String
 }
