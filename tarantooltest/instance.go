@@ -33,20 +33,21 @@ type instance struct {
 	uuid    string
 
 	mu      sync.Mutex
+	binary  string
 	process *process
 	stopped bool
 }
 
-func newInstance(index int, dir string) (*instance, error) {
+func newInstance(index int, dir, binary string) (*instance, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
 	}
 	script := filepath.Join(dir, "instance.lua")
-	return &instance{index: index, dir: dir}, os.WriteFile(script, instanceLua, 0o600)
+	return &instance{index: index, dir: dir, binary: binary}, os.WriteFile(script, instanceLua, 0o600)
 }
 
 // spawn starts the process, in which nothing is configured yet.
-func (in *instance) spawn(s *spawner, binary string) error {
+func (in *instance) spawn(s *spawner) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.process != nil && in.process.running() {
@@ -56,12 +57,19 @@ func (in *instance) spawn(s *spawner, binary string) error {
 	if err := os.RemoveAll(filepath.Join(in.dir, controlSocket)); err != nil {
 		return err
 	}
-	p, err := s.start(binary, "instance.lua", in.dir, in.logFile())
+	p, err := s.start(in.binary, "instance.lua", in.dir, in.logFile())
 	if err != nil {
 		return err
 	}
 	in.process, in.stopped = p, false
 	return nil
+}
+
+// use makes its next start one of another binary.
+func (in *instance) use(binary string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.binary = binary
 }
 
 func (in *instance) running() bool {

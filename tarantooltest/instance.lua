@@ -131,6 +131,9 @@ function M.boot(p)
     for k, v in pairs(p.cfg) do
         cfg[k] = v
     end
+    if cfg.memtx_use_mvcc_engine == false and not at_least(2, 7) then
+        cfg.memtx_use_mvcc_engine = nil -- 2.6.0 has no such option, and no MVCC
+    end
     box.cfg(cfg)
     if p.create ~= nil then
         box.ctl.wait_rw(p.timeout)

@@ -44,13 +44,26 @@ func (rs *ReplicaSet) Restart(i int) error {
 	return in.failedWithLog(rs.restart(ctx, in))
 }
 
+// RestartWith is Restart with another Tarantool binary, which instance i keeps
+// for its later starts: an upgrade. Version and AtLeast stay those of the binary
+// that the replica set was started with.
+func (rs *ReplicaSet) RestartWith(i int, binary string) error {
+	in := rs.instances[i]
+	path, err := absoluteBinary(binary)
+	if err != nil {
+		return in.failed(err)
+	}
+	in.use(path)
+	return rs.Restart(i)
+}
+
 func (rs *ReplicaSet) restart(ctx context.Context, in *instance) error {
 	if in.running() {
 		if err := in.shutdown(ctx); err != nil {
 			return err
 		}
 	}
-	if err := in.spawn(rs.spawner, rs.binary); err != nil {
+	if err := in.spawn(rs.spawner); err != nil {
 		return err
 	}
 	if _, err := in.boot(ctx, rs.bootParams(in)); err != nil {

@@ -3,6 +3,7 @@ package tarantooltest
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -179,6 +180,19 @@ func TestRestartOfARunningInstanceIsGraceful(t *testing.T) {
 	assert.Contains(t, rs.Log(0), "good bye")
 	require.NoError(t, rs.Shutdown(0))
 	assert.Equal(t, "exit status 0", rs.instances[0].state())
+}
+
+func TestRestartWithAnotherBinary(t *testing.T) {
+	t.Parallel()
+	rs := Start(t, Instances(1))
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.Symlink(rs.binary, other))
+	require.NoError(t, rs.RestartWith(0, other))
+	assert.Equal(t, other, rs.instances[0].process.cmd.Path)
+	require.NoError(t, rs.Restart(0))
+	assert.Equal(t, other, rs.instances[0].process.cmd.Path, "kept for later starts")
+	assert.ErrorContains(t, rs.RestartWith(0, "/no/such/tarantool"), "/no/such/tarantool")
+	assert.True(t, rs.instances[0].running())
 }
 
 func TestRestartOfAllOneAfterTheOther(t *testing.T) {

@@ -104,12 +104,12 @@ func New(ctx context.Context, opts ...Option) (*ReplicaSet, error) {
 
 func (rs *ReplicaSet) start(ctx context.Context) error {
 	for i := range rs.config.instances {
-		in, err := newInstance(i, filepath.Join(rs.dir, strconv.Itoa(i)))
+		in, err := newInstance(i, filepath.Join(rs.dir, strconv.Itoa(i)), rs.binary)
 		if err != nil {
 			return fmt.Errorf("tarantooltest: %w", err)
 		}
 		rs.instances = append(rs.instances, in)
-		if err := in.spawn(rs.spawner, rs.binary); err != nil {
+		if err := in.spawn(rs.spawner); err != nil {
 			return in.failed(err)
 		}
 	}
