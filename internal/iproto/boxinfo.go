@@ -1,6 +1,12 @@
 package iproto
 
-import "fmt"
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
 
 // BoxInfo is a part of box.info. A field that the server does not have is zero.
 type BoxInfo struct {
@@ -11,7 +17,23 @@ type BoxInfo struct {
 	Name       string // of the instance (since 3.0)
 	Version    string // for example "2.6.0-0-g47aa4e01e"
 	Term       uint64 // of the election (since 2.6.1)
+	// Peers are the registered members of the replica set, the instance itself
+	// among them. An anonymous replica is in no list.
+	Peers []Peer
 }
+
+// Peer is an entry of box.info.replication.
+type Peer struct {
+	UUID string
+	// Address is where the instance follows it: "host:port", or the absolute
+	// path of a Unix socket. It is empty for one that it does not follow, as
+	// itself.
+	Address string
+}
+
+// maxPeers is how many members a replica set can have: a vclock has 32
+// components.
+const maxPeers = 32
 
 // ParseBoxInfo reads the body of a reply to CALL box.info.
 func ParseBoxInfo(body []byte) (BoxInfo, error) {
@@ -63,10 +85,61 @@ func (info *BoxInfo) field(s *scanner, name string) (read bool, err error) {
 			info.Term, err = s.uint()
 			return true, err
 		})
+	case "replication":
+		err = s.names(func(string) (bool, error) { return true, info.peer(s) })
 	default:
 		return false, nil
 	}
 	return true, err
+}
+
+// peer reads one entry of box.info.replication.
+func (info *BoxInfo) peer(s *scanner) error {
+	var p Peer
+	err := s.names(func(name string) (read bool, err error) {
+		switch name {
+		case "uuid":
+			p.UUID, err = s.optionalText()
+		case "upstream":
+			err = s.names(func(name string) (bool, error) {
+				if name != "peer" {
+					return false, nil
+				}
+				uri, err := s.optionalText()
+				p.Address = peerAddress(uri)
+				return true, err
+			})
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	if err == nil && p.UUID != "" && len(info.Peers) < maxPeers {
+		info.Peers = append(info.Peers, p)
+	}
+	return err
+}
+
+// peerAddress is the address in a URI of box.cfg.replication, such as
+// "user@host:3301?transport=ssl" or "user@unix/:/path"; empty if it means
+// something on the server's own host alone, such as a port without a host.
+func peerAddress(uri string) string {
+	uri, _, _ = strings.Cut(uri, "?")
+	uri = uri[strings.LastIndexByte(uri, '@')+1:]
+	if path := strings.TrimPrefix(uri, "unix/:"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	host, port, err := net.SplitHostPort(uri)
+	if err != nil || host == "" {
+		return ""
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+		return ""
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.String()
+	}
+	return net.JoinHostPort(strings.ToLower(host), port)
 }
 
 // optionalText reads a string, or anything else as none: Lua has nil and

@@ -92,7 +92,11 @@ func FuzzParseBallot(f *testing.F) {
 
 func FuzzParseData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, _ = ParseBoxInfo(body)
+		info, err := ParseBoxInfo(body)
+		if err != nil {
+			require.Zero(t, info)
+		}
+		require.LessOrEqual(t, len(info.Peers), maxPeers)
 		values, err := ParseData(body)
 		if err == nil {
 			requireValue(t, values)

@@ -149,3 +149,8 @@ func AppendValue(b []byte, v any, server Version) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// AppendWatch appends the body of a WATCH.
+func AppendWatch(b []byte, key string) []byte {
+	return appendString(append(b, 0x81, byte(iproto.IPROTO_EVENT_KEY)), key)
+}
