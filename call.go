@@ -73,10 +73,24 @@ func (*invocation) Value() (driver.Value, error) { return nil, ErrNotTarantool }
 
 func through(ctx context.Context, on Execer, inv *invocation) (*Reply, error) {
 	_, err := on.ExecContext(ctx, carrier, inv)
-	if !inv.arrived && (err == nil || errors.Is(err, ErrNotTarantool)) {
+	switch {
+	case inv.arrived || ended(err):
+		return inv.reply, err
+	case err == nil || errors.Is(err, ErrNotTarantool):
 		return nil, ErrNotTarantool
 	}
-	return inv.reply, err
+	return nil, fmt.Errorf("%w: %w", ErrNotTarantool, err)
+}
+
+// ended tells of an error that any handle may give before a driver is reached.
+func ended(err error) bool {
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded, sql.ErrConnDone, sql.ErrTxDone, driver.ErrBadConn, ErrClosed} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	// database/sql does not export the error of a closed DB.
+	return err != nil && err.Error() == "sql: database is closed"
 }
 
 // invocationIn returns the invocation that the arguments carry, if they do.
@@ -93,11 +107,14 @@ func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
 	if !inv.mode.valid() {
 		return invalidMode(inv.mode)
 	}
+	if c.connector.config.ReadOnly && (inv.mode == ModeRW || inv.mode == ModePreferRW) {
+		return fmt.Errorf("%w: %s under mode %s", ErrReadOnlyHandle, inv.kind, inv.mode)
+	}
 	typ := protocol.IPROTO_CALL
 	if inv.kind == KindEval {
 		typ = protocol.IPROTO_EVAL
 	}
-	reply, err := c.send(ctx, inv.kind, &pool.Request{
+	reply, err := c.send(ctx, inv.kind, inv.text, &pool.Request{
 		Mode: discovery.Mode(inv.mode),
 		Kind: verdict.Call,
 		Type: typ,

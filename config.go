@@ -37,7 +37,7 @@ type Discovery string
 
 const (
 	DiscoveryStatic      Discovery = "static"      // Hosts alone
-	DiscoveryReplication Discovery = "replication" // also the peers that they replicate with
+	DiscoveryReplication Discovery = "replication" // also the peers that they replicate with, as box.info lists them
 )
 
 // Balancer says which of the instances of a mode serves a request.
@@ -85,9 +85,11 @@ type Config struct {
 	// User and Password log in. Without a User the session is that of the server's guest.
 	User, Password string
 	// Hosts are the addresses of instances: "host", "host:3301", "[::1]:3301" or the absolute path
-	// of a Unix socket. The port is 3301 if absent.
+	// of a Unix socket. The port is 3301 if absent. A name with several IP addresses stands for an
+	// instance at each; it is looked up every 30s, and more often while no instance can be reached.
 	Hosts []string
-	// SRV (srv) is a name; the hosts are those of DNS SRV _tarantool._tcp.SRV. It excludes Hosts.
+	// SRV (srv) is a name; the hosts are those of DNS SRV _tarantool._tcp.SRV, looked up as often. It
+	// excludes Hosts. Priorities and weights decide about the order in Topology alone.
 	SRV string
 
 	// ReadMode (read_mode) is the mode of reads whose context has none. Default: ModeAny.
@@ -116,7 +118,8 @@ type Config struct {
 	// this long are closed. At least 10ms; NoLimit is allowed. Default: 60s.
 	DeadTimeout time.Duration
 
-	// Discovery (discovery) is DiscoveryStatic by default.
+	// Discovery (discovery) is DiscoveryStatic by default. DiscoveryReplication needs a user who may
+	// call box.info (a warning in the log says if he may not); peers are logged in to as Hosts are.
 	Discovery Discovery
 	// Balancer (balancer) is BalancerRoundRobin by default.
 	Balancer Balancer
@@ -162,12 +165,15 @@ type Config struct {
 	// TLS turns TLS on and is used as it is, with the host as ServerName if it has none. The other
 	// TLS fields must be unset.
 	TLS *tls.Config
-	// Dial opens the connection beneath TLS. The network is "tcp" or "unix". Default: a net.Dialer.
+	// Dial opens the connection beneath TLS. The network is "tcp" or "unix". Without a Resolver, it
+	// gets the names in Hosts as they are. Default: a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Resolver looks up the names of Hosts and SRV. Default: net.DefaultResolver.
+	// Resolver looks up the names in Hosts, and SRV. Default: net.DefaultResolver.
 	Resolver *net.Resolver
 	// Logger gets what happens to instances and connections, and no parameter value. Default: nil, silence.
 	Logger *slog.Logger
+	// Trace is told of each statement, of what is sent again and of changes of the topology.
+	Trace *Trace
 	// Credentials is asked for each connection, in place of User and Password. The address is the
 	// instance's, in the form of Hosts.
 	Credentials func(ctx context.Context, address string) (user, password string, err error)
@@ -184,7 +190,7 @@ func NewConfig() *Config {
 	return c
 }
 
-// Clone returns a copy that shares nothing with c but what Dial, Resolver, Logger and Credentials refer to.
+// Clone returns a copy that shares nothing with c but what Dial, Resolver, Logger, Trace and Credentials refer to.
 func (c *Config) Clone() *Config {
 	clone := *c
 	clone.Hosts = slices.Clone(c.Hosts)

@@ -2,11 +2,14 @@ package tntsql
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"testing"
 	"time"
 
@@ -124,22 +127,38 @@ func TestNormalizeRefusesWhatADSNCannotSay(t *testing.T) {
 		"TLS and TLSMode": {func(c *Config) { c.TLS, c.TLSMode = &tls.Config{}, TLSVerifyFull },
 			"tls: TLS is given; leave TLSMode unset"},
 		"read_after_write": {func(c *Config) { c.ReadAfterWrite = ReadAfterWriteOff }, `parameter "read_after_write" is not supported yet`},
-		"read_only":        {func(c *Config) { c.ReadOnly = true }, `parameter "read_only" is not supported yet`},
-		"dead_timeout":     {func(c *Config) { c.DeadTimeout = time.Second }, `parameter "dead_timeout" is not supported yet`},
-		"max_lag":          {func(c *Config) { c.MaxLag = time.Second }, `parameter "max_lag" is not supported yet`},
-		"max_in_flight":    {func(c *Config) { c.MaxInFlight = 1 }, `parameter "max_in_flight" is not supported yet`},
 		"tx_timeout":       {func(c *Config) { c.TxTimeout = time.Second }, `parameter "tx_timeout" is not supported yet`},
 		"stmt_cache":       {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
 		"full_metadata":    {func(c *Config) { c.FullMetadata = true }, `parameter "full_metadata" is not supported yet`},
-		"discovery":        {func(c *Config) { c.Discovery = DiscoveryReplication }, `parameter "discovery": replication is not supported yet`},
-		"balancer":         {func(c *Config) { c.Balancer = BalancerNearest }, `parameter "balancer": nearest is not supported yet`},
-		"srv":              {func(c *Config) { c.Hosts, c.SRV = nil, "tnt" }, `parameter "srv" is not supported yet`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{Hosts: []string{"h"}}
 			tt.change(c)
 			_, err := c.normalize()
 			assert.EqualError(t, err, "tntsql: Config: "+tt.want)
+		})
+	}
+}
+
+func TestNamesAreLookedUpUnlessTheyAreForDial(t *testing.T) {
+	dial := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network") }
+	own := &net.Resolver{}
+	for name, tt := range map[string]struct {
+		config Config
+		want   any
+	}{
+		"by default":             {Config{}, net.DefaultResolver},
+		"with a Resolver":        {Config{Resolver: own}, own},
+		"with Dial":              {Config{Dial: dial}, nil},
+		"with Dial and Resolver": {Config{Dial: dial, Resolver: own}, own},
+		"with Dial and SRV":      {Config{Dial: dial, SRV: "tnt"}, net.DefaultResolver},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.want == nil {
+				assert.Nil(t, tt.config.resolver())
+			} else {
+				assert.Same(t, tt.want, tt.config.resolver())
+			}
 		})
 	}
 }

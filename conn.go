@@ -69,12 +69,16 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 	if args, err = bind(text, args); err != nil {
 		return iproto.Result{}, fmt.Errorf("tntsql: %w", err)
 	}
-	reply, err := c.send(ctx, kindOf(text), &pool.Request{
+	req := &pool.Request{
 		Mode: discovery.Mode(mode),
 		Kind: effectOf(text),
 		Type: protocol.IPROTO_EXECUTE,
 		Body: &statement{query, args},
-	})
+	}
+	if text.Verb == "UPDATE" || text.Verb == "DELETE" {
+		req.Vain = noRows
+	}
+	reply, err := c.send(ctx, kindOf(text), query, req)
 	if err != nil {
 		return iproto.Result{}, err
 	}
@@ -86,6 +90,12 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 		info.GeneratedIDs = r.GeneratedIDs
 	}
 	return r, nil
+}
+
+// noRows tells of a reply that no row was changed.
+func noRows(body []byte) bool {
+	r, err := iproto.ParseExecute(body, nil)
+	return err == nil && r.Columns == nil && r.Affected == 0
 }
 
 // unreadable is a reply beyond understanding: the server has run the statement.
@@ -108,7 +118,7 @@ func (s *statement) Append(b []byte, server iproto.Version) ([]byte, error) {
 }
 
 // send has the pool serve a request and reports to the context's Info.
-func (c *Conn) send(ctx context.Context, kind Kind, req *pool.Request) (pool.Reply, error) {
+func (c *Conn) send(ctx context.Context, kind Kind, query string, req *pool.Request) (pool.Reply, error) {
 	if c.closed.Load() {
 		return pool.Reply{}, driver.ErrBadConn
 	}
@@ -117,23 +127,32 @@ func (c *Conn) send(ctx context.Context, kind Kind, req *pool.Request) (pool.Rep
 	if cfg.RequestTimeout != NoLimit {
 		req.Timeout = cfg.RequestTimeout
 	}
-	info := infoFrom(ctx)
-	var start time.Time
-	if info != nil {
-		start = time.Now()
+	info, trace := infoFrom(ctx), cfg.Trace
+	if info == nil && trace == nil {
+		reply, err := c.pool.Do(ctx, req)
+		return reply, outward(ctx, err, reply.Served)
 	}
+	if trace != nil && trace.Start != nil {
+		trace.Start(ctx, TraceStart{Query: query, Kind: kind, Mode: Mode(req.Mode)})
+	}
+	start := time.Now()
 	reply, err := c.pool.Do(ctx, req)
-	if info != nil {
-		*info = Info{
-			Instance: instanceRef(reply.Served),
-			Mode:     Mode(req.Mode),
-			Kind:     kind,
-			Attempts: reply.Attempts,
-			Wait:     reply.Waited,
-			Duration: time.Since(start),
-		}
+	err = outward(ctx, err, reply.Served)
+	served := Info{
+		Instance: instanceRef(reply.Served),
+		Mode:     Mode(req.Mode),
+		Kind:     kind,
+		Attempts: reply.Attempts,
+		Wait:     reply.Waited,
+		Duration: time.Since(start),
 	}
-	return reply, outward(ctx, err, reply.Served)
+	if info != nil {
+		*info = served
+	}
+	if trace != nil && trace.Done != nil {
+		trace.Done(ctx, served, err)
+	}
+	return reply, err
 }
 
 // PrepareContext returns a statement that is sent when it is used: the text's
@@ -166,7 +185,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.send(ctx, KindPing, &pool.Request{
+	_, err = c.send(ctx, KindPing, "", &pool.Request{
 		Mode: discovery.Mode(mode),
 		Kind: verdict.Read,
 		Type: protocol.IPROTO_PING,

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/tntsql/tntsql/discovery"
 	"github.com/tntsql/tntsql/internal/iproto"
@@ -18,21 +21,28 @@ const (
 	columnCacheSize = 1 << 20 // bytes of result metadata that is remembered
 )
 
-// Connector is one cluster and the pool of connections to it. Make it with
-// NewConnector for sql.OpenDB, or let sql.Open make it from a DSN.
+// Connector is a handle on one cluster and the pool of connections to it. Make
+// it with NewConnector for sql.OpenDB, or let sql.Open make it from a DSN.
 //
 // Nothing is started before the first use, and nothing is left after Close.
 type Connector struct {
-	config  *Config
+	*cluster
+	config *Config
+	closed atomic.Bool
+}
+
+// cluster is what the handles on one cluster share.
+type cluster struct {
+	config  *Config // of the first handle: what is not of a handle's own
 	tls     *tls.Config
 	logger  *slog.Logger
 	texts   *sqltext.Cache
 	columns *iproto.ColumnCache
 	session *sessionSettings
 
-	mu     sync.Mutex
-	pool   *pool.Pool // nil until the first use
-	closed bool
+	mu      sync.Mutex
+	pool    *pool.Pool // nil until the first use
+	handles int        // not closed yet
 }
 
 // NewConnector makes a Connector from a Config, which it copies. Fields that
@@ -51,33 +61,71 @@ func NewConnector(cfg *Config) (*Connector, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Connector{
+	return &Connector{config: own, cluster: &cluster{
 		config:  own,
 		tls:     tlsConfig,
 		logger:  logger,
 		texts:   sqltext.NewCache(textCacheSize),
 		columns: iproto.NewColumnCache(columnCacheSize, own.ColumnCase == ColumnCaseLower),
 		session: newSessionSettings(own, logger),
-	}, nil
+		handles: 1,
+	}}, nil
+}
+
+// Defaults are the settings that a handle may have of its own. Zero fields stay
+// as they are on the handle that With was called on.
+type Defaults struct {
+	ReadMode         Mode
+	ReadOnly         bool // cannot be taken back
+	SelectionTimeout time.Duration
+	RequestTimeout   time.Duration
+}
+
+// With returns another handle over the same pool, for sql.OpenDB: one for
+// reports that reads from replicas and refuses writes, say. The pool is closed
+// with the last of its handles. An invalid ReadMode makes every read fail.
+func (c *Connector) With(d Defaults) *Connector {
+	cfg := c.config.Clone()
+	if d.ReadMode != 0 {
+		cfg.ReadMode = d.ReadMode
+	}
+	cfg.ReadOnly = cfg.ReadOnly || d.ReadOnly
+	if d.SelectionTimeout != 0 {
+		cfg.SelectionTimeout = d.SelectionTimeout
+	}
+	if d.RequestTimeout != 0 {
+		cfg.RequestTimeout = d.RequestTimeout
+	}
+	other := &Connector{cluster: c.cluster, config: cfg}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.handles == 0 {
+		other.closed.Store(true)
+		return other
+	}
+	c.handles++
+	return other
 }
 
 // start returns the pool, started by the first caller.
 func (c *Connector) start() (*pool.Pool, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed.Load() {
 		return nil, ErrClosed
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.pool == nil {
 		c.pool = pool.Open(c.poolOptions())
 	}
 	return c.pool, nil
 }
 
-func (c *Connector) poolOptions() pool.Options {
+func (c *cluster) poolOptions() pool.Options {
 	cfg := c.config
-	return pool.Options{
-		Addresses: cfg.Hosts,
+	o := pool.Options{
+		SRV:      cfg.SRV,
+		Resolver: cfg.resolver(),
+		Peers:    cfg.Discovery == DiscoveryReplication,
 		Wire: wire.Options{
 			Dial:        cfg.dialer(),
 			TLS:         c.tls,
@@ -93,11 +141,39 @@ func (c *Connector) poolOptions() pool.Options {
 		DeadTimeout:      cfg.DeadTimeout,
 		CloseTimeout:     cfg.CloseTimeout,
 		ConnsPerInstance: cfg.ConnsPerInstance,
+		MaxInFlight:      cfg.MaxInFlight,
+		Balancer:         balancers[cfg.Balancer],
 		Logger:           c.logger,
 	}
+	if cfg.MaxLag != NoLimit {
+		o.MaxLag = cfg.MaxLag
+	}
+	for _, host := range cfg.Hosts {
+		o.Candidates = append(o.Candidates, pool.Candidate{Address: host})
+	}
+	c.traced(&o)
+	return o
 }
 
-func (c *Connector) credentials() func(context.Context, string) (string, string, error) {
+var balancers = map[Balancer]pool.Balancer{
+	BalancerRoundRobin:    pool.RoundRobin,
+	BalancerLeastInflight: pool.LeastInFlight,
+	BalancerNearest:       pool.Nearest,
+}
+
+// resolver is what looks up the names of Hosts and SRV; nil leaves those of Hosts
+// to Dial.
+func (c *Config) resolver() pool.Resolver {
+	switch {
+	case c.Resolver != nil:
+		return c.Resolver
+	case c.Dial != nil && c.SRV == "":
+		return nil
+	}
+	return net.DefaultResolver
+}
+
+func (c *cluster) credentials() func(context.Context, string) (string, string, error) {
 	if c.config.Credentials != nil {
 		return c.config.Credentials
 	}
@@ -113,15 +189,18 @@ func (c *Connector) connect() (*Conn, error) {
 	return &Conn{connector: c, pool: p}, nil
 }
 
-// Close refuses new statements, waits up to close_timeout for those in flight
-// and ends every connection and goroutine of the Connector. sql.DB.Close calls
-// it.
+// Close closes the handle. The last of a cluster's handles refuses new
+// statements, waits up to close_timeout for those in flight, and ends every
+// connection and goroutine. sql.DB.Close calls it.
 func (c *Connector) Close() error {
+	if c.closed.Swap(true) {
+		return nil
+	}
 	c.mu.Lock()
-	p := c.pool
-	c.closed = true
+	c.handles--
+	p, last := c.pool, c.handles == 0
 	c.mu.Unlock()
-	if p != nil {
+	if last && p != nil {
 		p.Close()
 	}
 	return nil

@@ -4,8 +4,7 @@
 //
 //	db, err := sql.Open("tarantool", "tarantool://app:secret@10.0.0.1,10.0.0.2,10.0.0.3/")
 //
-// [ParseDSN] describes the DSN, and [Config] has a field for each of its
-// parameters. Tarantool 2.6 and newer is supported.
+// [ParseDSN] describes the form of the DSN, and [Config] each parameter. Tarantool 2.6 and newer is supported.
 //
 // # Which instance serves a statement
 //
@@ -40,7 +39,7 @@
 // All sessions of a handle share a few connections to each instance, so
 // sql.DB.SetMaxOpenConns bounds statements in progress, not sockets. What
 // Tarantool keeps per session (box.session.storage, box.session.su, session
-// settings) is shared by the whole process, and statements that would change it
+// settings) is shared by all users of a handle, and statements that would change it
 // are refused with [ErrSessionStatement].
 //
 // This version has no transactions: BeginTx fails with [ErrTxUnsupported].

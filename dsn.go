@@ -31,6 +31,9 @@ func ParseDSN(dsn string) (*Config, error) {
 
 // parseDSN asks accept about each parameter of the DSN and its value.
 func parseDSN(dsn string, accept func(p param, value string) error) (*Config, error) {
+	if dsn == "" {
+		return nil, errors.New("it is empty: want " + scheme + "://host:port/")
+	}
 	kind, rest, ok := strings.Cut(dsn, "://")
 	kind = strings.ToLower(kind)
 	if !ok || kind != scheme && kind != schemeSRV {

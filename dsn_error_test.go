@@ -11,7 +11,7 @@ import (
 // brokenDSNs hold a password, s3cr3t, where it belongs or where a forgotten percent-encoding puts it.
 // They are the seeds of FuzzParseDSN, too.
 var brokenDSNs = []struct{ dsn, want string }{
-	{"", "scheme: want tarantool:// or tarantool+srv://"},
+	{"", "it is empty: want tarantool://host:port/"},
 	{"app:s3cr3t@h:3301", "scheme: want tarantool:// or tarantool+srv://"},
 	{"mysql://app:s3cr3t@h/", "scheme: want tarantool:// or tarantool+srv://"},
 	{"tarantool:app:s3cr3t@h/", "scheme: want tarantool:// or tarantool+srv://"},
@@ -137,7 +137,7 @@ var brokenDSNs = []struct{ dsn, want string }{
 	{"tarantool://app:s3cr3t@h/?tls=disable&tls_server_name=s3cr3t", "tls_server_name: needs tls=verify-full, verify-ca or skip-verify"},
 	{"tarantool://app:s3cr3t@h/?tls=true&tls_cert=/s3cr3t", "tls_cert: needs tls_key"},
 	{"tarantool://app:s3cr3t@h/?tls=true&tls_key=/s3cr3t", "tls_key: needs tls_cert"},
-	{"tarantool://app:s3cr3t@h/?max_lag=2s", `parameter "max_lag" is not supported yet`},
+	{"tarantool://app:s3cr3t@h/?tx_timeout=2s", `parameter "tx_timeout" is not supported yet`},
 }
 
 func TestBrokenDSNErrorNamesThePartAndNoSecret(t *testing.T) {

@@ -223,25 +223,15 @@ func TestEveryParameterIsReadAndWritten(t *testing.T) {
 func TestParseDSNRefusesWhatIsNotSupportedYet(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"read_after_write=session", `parameter "read_after_write" is not supported yet`},
-		{"read_only=true", `parameter "read_only" is not supported yet`},
-		{"dead_timeout=60s", `parameter "dead_timeout" is not supported yet`},
-		{"max_lag=2s", `parameter "max_lag" is not supported yet`},
-		{"max_in_flight=512", `parameter "max_in_flight" is not supported yet`},
 		{"tx_timeout=1h", `parameter "tx_timeout" is not supported yet`},
 		{"stmt_cache=0", `parameter "stmt_cache" is not supported yet`},
 		{"full_metadata=true", `parameter "full_metadata" is not supported yet`},
-		{"srv=tnt.example.org", `parameter "srv" is not supported yet`},
-		{"discovery=replication", `parameter "discovery": replication is not supported yet`},
-		{"balancer=least_inflight", `parameter "balancer": least_inflight is not supported yet`},
-		{"balancer=nearest", `parameter "balancer": nearest is not supported yet`},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			_, err := ParseDSN("tarantool://h/?" + tt.query)
 			assert.EqualError(t, err, "tntsql: DSN: "+tt.want)
 		})
 	}
-	_, err := ParseDSN("tarantool+srv://app@tnt.example.org/")
-	assert.EqualError(t, err, `tntsql: DSN: parameter "srv" is not supported yet`)
 }
 
 func TestParseDSNAcceptsEverySupportedParameter(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tntsql/tntsql/discovery"
 	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/wire"
 	"github.com/tntsql/tntsql/pool"
 )
 
@@ -26,6 +27,9 @@ var (
 	// ErrSessionStatement refuses a text that would change a session which
 	// others share, or end a transaction behind the driver's back.
 	ErrSessionStatement = errors.New("tntsql: session statement refused")
+	// ErrReadOnlyHandle refuses a statement that may write on a handle with
+	// read_only, before any I/O.
+	ErrReadOnlyHandle = errors.New("tntsql: this handle is read-only")
 	// ErrNotTarantool tells that a handle given to Raw, Call or Eval belongs
 	// to another driver.
 	ErrNotTarantool = errors.New("tntsql: not a Tarantool handle")
@@ -38,8 +42,8 @@ var (
 type InstanceRef struct {
 	Address    string
 	UUID       string
-	Name       string // 3.x, if the user may call box.info
-	ReplicaSet string // its uuid, if the user may call box.info
+	Name       string // 3.x
+	ReplicaSet string // its uuid; before 2.10 only if the user may call box.info
 	Role       string // "rw" or "ro", as known when it was picked
 }
 
@@ -128,6 +132,21 @@ func (e *Error) hint() string {
 	return ""
 }
 
+// known makes the error of an instance one that callers may see.
+func known(err error) error {
+	var (
+		login  *wire.LoginError
+		server *iproto.ServerError
+	)
+	if errors.As(err, &login) {
+		return serverError(login.ServerError, InstanceRef{})
+	}
+	if errors.As(err, &server) && errors.Is(server, err) {
+		return serverError(server, InstanceRef{})
+	}
+	return err
+}
+
 func serverError(e *iproto.ServerError, from InstanceRef) *Error {
 	out := &Error{Code: e.Code, Message: e.Message, Instance: from}
 	if name := protocol.Error(e.Code).String(); strings.HasPrefix(name, "ER_") {
@@ -179,12 +198,12 @@ func (e *NoInstanceError) Error() string {
 		if i == 0 {
 			sep = ": "
 		}
-		fmt.Fprintf(&b, "%s%s is %s", sep, in.Address, in.Status)
+		fmt.Fprintf(&b, "%s%s: %s", sep, in.Address, in.Status)
 		if in.Role != discovery.RoleUnknown.String() {
 			fmt.Fprintf(&b, ", %s", in.Role)
 		}
 		if in.Err != nil {
-			fmt.Fprintf(&b, " (%s)", bare(in.Err))
+			fmt.Fprintf(&b, " (%s)", in.reason())
 		}
 	}
 	return b.String()
@@ -216,7 +235,7 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		cause := ended(ctx, unknown.Err)
+		cause := withContext(ctx, unknown.Err)
 		if errors.As(cause, &server) {
 			cause = serverError(server, from)
 		}
@@ -233,14 +252,14 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 	case errors.Is(err, pool.ErrClosed):
 		return ErrClosed
 	}
-	if err = ended(ctx, err); served != nil {
+	if err = withContext(ctx, err); served != nil {
 		return fmt.Errorf("tntsql: %s: %w", from, err)
 	}
 	return fmt.Errorf("tntsql: %w", err)
 }
 
-// ended adds the context's error to err if that has ended, whatever its cause.
-func ended(ctx context.Context, err error) error {
+// withContext adds the context's error to err if that has ended, whatever its cause.
+func withContext(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil && !errors.Is(err, over) {
 		return fmt.Errorf("%w: %w", over, err)
 	}

@@ -124,11 +124,11 @@ func TestAHandleOfAnotherDriverIsNotTarantool(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfAnotherDriverIsItsOwn(t *testing.T) {
+func TestAnErrorOfAnotherDriverIsKept(t *testing.T) {
 	broken := errors.New("broken")
 	db := sql.OpenDB(&foreign{takesAnything: true, fails: broken})
 	defer db.Close()
 	_, err := tntsql.Call(t.Context(), db, tntsql.ModeRW, "who")
 	assert.ErrorIs(t, err, broken)
-	assert.NotErrorIs(t, err, tntsql.ErrNotTarantool)
+	assert.ErrorIs(t, err, tntsql.ErrNotTarantool)
 }

@@ -68,6 +68,12 @@ func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (M
 			return c.readMode(ctx, s.Mode)
 		}
 	}
+	if c.connector.config.ReadOnly {
+		if s.Kind == sqltext.Read {
+			return c.readMode(ctx, s.Mode)
+		}
+		return 0, fmt.Errorf("%w: %s", ErrReadOnlyHandle, describe(s))
+	}
 	mode, ok, err := askedMode(ctx, s.Mode)
 	switch {
 	case err != nil:
@@ -78,11 +84,18 @@ func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (M
 	return ModeRW, nil
 }
 
+func describe(s *sqltext.Statement) string {
+	if s.Verb == "" {
+		return "a text that is not known to read only"
+	}
+	return s.Verb
+}
+
 func sessionAdvice(verb string) string {
 	if verb == "SET" || verb == "UPDATE" {
 		return "connections are shared; put session.NAME=value in the DSN"
 	}
-	return "statements are not bound to one connection; use BeginTx, or in a migration tool its way to run outside a transaction"
+	return "statements are not bound to one connection, and this version has no transactions; in a migration tool, use its way to run outside a transaction"
 }
 
 // readMode is the mode of a read: the context's, the hint's, or read_mode.

@@ -95,7 +95,7 @@ func TestNoInstanceErrorListsEachInstanceItsStateAndItsError(t *testing.T) {
 		assert.Equal(t, hosts[i], in.Address)
 		assert.Equal(t, want.status, in.Status, in.Address)
 		assert.Equal(t, want.role, in.Role, in.Address)
-		assert.Contains(t, err.Error(), in.Address+" is "+in.Status)
+		assert.Contains(t, err.Error(), in.Address+": "+in.Status)
 		if want.err == "" {
 			assert.NoError(t, in.Err)
 			continue

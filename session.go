@@ -22,6 +22,7 @@ type sessionSettings struct {
 	statements []string
 
 	mu     sync.Mutex
+	known  map[string]bool // by some server
 	warned map[string]bool
 }
 
@@ -37,7 +38,7 @@ func newSessionSettings(cfg *Config, logger *slog.Logger) *sessionSettings {
 		}
 		settings[seqScan] = *cfg.SeqScan
 	}
-	s := &sessionSettings{logger: logger, warned: make(map[string]bool)}
+	s := &sessionSettings{logger: logger, known: make(map[string]bool), warned: make(map[string]bool)}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		s.statements = append(s.statements, fmt.Sprintf(`SET SESSION "%s" = %s`, name, literal(settings[name])))
 	}
@@ -52,7 +53,8 @@ func literal(v any) string {
 }
 
 // apply runs the settings on a new connection. A server that does not know one
-// goes without it, and a warning says so once.
+// goes without it, and a warning says so once, as servers differ. A setting that
+// no server has known is an error.
 func (s *sessionSettings) apply(ctx context.Context, conn *wire.Conn) error {
 	for _, text := range s.statements {
 		body, err := iproto.AppendExecute(nil, text, nil, conn.Greeting().Version)
@@ -65,8 +67,11 @@ func (s *sessionSettings) apply(ctx context.Context, conn *wire.Conn) error {
 		}
 		switch protocol.Error(reply.Code) {
 		case 0:
+			s.learn(text)
 		case protocol.ER_NO_SUCH_SESSION_SETTING:
-			s.warn(text, conn.Greeting().Version)
+			if err := s.unknown(text, conn.Greeting().Version); err != nil {
+				return err
+			}
 		default:
 			return fmt.Errorf("%s: %w", text, iproto.ParseError(reply.Code, reply.Body))
 		}
@@ -74,11 +79,21 @@ func (s *sessionSettings) apply(ctx context.Context, conn *wire.Conn) error {
 	return nil
 }
 
-func (s *sessionSettings) warn(text string, v iproto.Version) {
+func (s *sessionSettings) learn(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.known[text] = true
+}
+
+func (s *sessionSettings) unknown(text string, v iproto.Version) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known[text] && !strings.Contains(text, seqScan) {
+		return fmt.Errorf("%s: Tarantool %v has no such setting", text, v)
+	}
 	if !s.warned[text] {
 		s.warned[text] = true
 		s.logger.Warn("the server does not know a session setting", "statement", text, "version", v)
 	}
+	return nil
 }

@@ -1,26 +1,12 @@
 package tntsql
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"time"
 )
-
-// keepAlive finds a host that is gone in about 15 s.
-var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2}
-
-// dialer returns Dial, or what stands for it.
-func (c *Config) dialer() func(ctx context.Context, network, address string) (net.Conn, error) {
-	if c.Dial != nil {
-		return c.Dial
-	}
-	return (&net.Dialer{Resolver: c.Resolver, KeepAliveConfig: keepAlive}).DialContext
-}
 
 // tlsConfig returns what the TLS fields say, nil for no TLS. The server's name
 // is left to be set for each connection, unless it is fixed.

@@ -11,24 +11,38 @@ import (
 
 // Topology is what a Connector knows of the cluster at one moment.
 type Topology struct {
-	Instances []TopologyInstance // in the order of the DSN
+	// Instances are in the order of the DSN, each once, at the address that is
+	// in use; then peers, ordered by uuid, then names without an address.
+	Instances []TopologyInstance
 }
 
-// TopologyInstance is what is known of one instance. What comes from box.info
-// is empty if the user may not call it.
+// TopologyInstance is what is known of one instance. Servers before 2.10 tell
+// ReplicaSet and the status "orphan" only to a user who may call box.info.
 type TopologyInstance struct {
 	Address    string
 	UUID       string
-	ReplicaSet string // its uuid; from box.info
-	Name       string // 3.x; from box.info
+	ReplicaSet string // its uuid
+	Name       string // 3.x
 	Version    string
 	Role       string // "rw", "ro" or "unknown"
 	// Status is "running", "orphan", "suspect" (no answer for probe_timeout),
-	// "down", or another status of box.info in which it serves nothing.
+	// "connecting" (not tried yet), "down", "login refused", "shutdown",
+	// "unresolved" (Address is a name, or "srv" and a name, of which no
+	// address is known), or another status of box.info in which it serves
+	// nothing.
 	Status  string
 	Latency time.Duration // smoothed round trip
-	Since   time.Time     // of this role and status
-	Err     error         // why it is down or suspect
+	// Lag is how far it is behind its master at most; unknown if it is
+	// negative. It is no better than the latest check: at most 10
+	// refresh_intervals ago on servers from 2.10 on, one on older ones, a
+	// third of max_lag if that is set.
+	Lag      time.Duration
+	InFlight int // unanswered requests of this Connector
+	// Schema counts the changes of its schema: a replica that has less than its
+	// master does not have the latest DDL yet. 0 before 2.10.
+	Schema uint64
+	Since  time.Time // of this role and status
+	Err    error     // why it is not running; a *Error if the server said it
 }
 
 // Topology returns what is known of the cluster now, without any I/O.
@@ -37,7 +51,11 @@ func (c *Connector) Topology() Topology {
 	if err != nil {
 		return Topology{}
 	}
-	return Topology{Instances: topology(p.Snapshot().Instances)}
+	list := topology(p.Snapshot().Known())
+	for i := range list {
+		list[i].InFlight, list[i].Lag = p.Load(list[i].UUID)
+	}
+	return Topology{Instances: list}
 }
 
 func topology(instances []discovery.Instance) []TopologyInstance {
@@ -52,26 +70,55 @@ func topology(instances []discovery.Instance) []TopologyInstance {
 			Role:       in.Role.String(),
 			Status:     in.Status,
 			Latency:    in.Latency,
+			Lag:        -1,
+			Schema:     in.Schema,
 			Since:      in.Since,
-			Err:        in.Err,
+			Err:        known(in.Err),
 		}
 	}
 	return list
 }
 
+// reason is the text of Err, without this package's prefix.
+func (in *TopologyInstance) reason() string { return bare(in.Err) }
+
 // String is a table, a line an instance.
 func (t Topology) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tROLE\tSTATUS\tVERSION\tLATENCY\tUUID\tERROR")
-	for _, in := range t.Instances {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%v\t%s\t", in.Address, in.Role, in.Status, in.Version,
-			in.Latency.Round(10*time.Microsecond), in.UUID)
+	fmt.Fprintln(w, "ADDRESS\tROLE\tSTATUS\tSINCE\tVERSION\tLATENCY\tLAG\tIN FLIGHT\tUUID\tERROR")
+	for i := range t.Instances {
+		in := &t.Instances[i]
+		reason := ""
 		if in.Err != nil {
-			fmt.Fprint(w, bare(in.Err))
+			reason = in.reason()
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", in.Address, in.Role, in.Status, since(in.Since),
+			orDash(in.Version), span(in.Latency), span(in.Lag), in.InFlight, orDash(in.UUID), reason)
 	}
 	_ = w.Flush() // a strings.Builder takes everything
-	return b.String()
+	lines := strings.SplitAfter(b.String(), "\n")
+	for i, line := range lines {
+		if text, whole := strings.CutSuffix(line, "\n"); whole {
+			lines[i] = strings.TrimRight(text, " ") + "\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func since(t time.Time) string { return time.Since(t).Round(time.Second).String() }
+
+// span is a duration, or a dash for one that is not known.
+func span(d time.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return d.Round(10 * time.Microsecond).String()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
 }

@@ -5,10 +5,21 @@ import "slices"
 // Snapshot is an immutable picture of all instances, with the choice for each
 // mode already made as far as it can be.
 type Snapshot struct {
+	// Instances are the instances, each once, at the address that is in use.
 	Instances []Instance
-	// Settled tells that each instance has been reached, or has been tried in
-	// vain, at least once.
+	// Sources are, for each of Instances, its index in what New was given.
+	Sources []int
+	// Unresolved are names, in place of the instances that may be behind
+	// them.
+	Unresolved []Instance
+	// ReplicaSets are the replica sets of Instances, as far as they are known.
+	ReplicaSets []string
+	// Settled tells that each address has been reached, or has been tried in
+	// vain, at least once, and each name been looked up.
 	Settled bool
+	// Refused tells that every instance refuses the user or password, and that
+	// waiting for one will not help.
+	Refused bool
 	// Disputed are the replica sets with more than one writable instance.
 	Disputed []string
 
@@ -16,30 +27,32 @@ type Snapshot struct {
 	choices [modes]choice
 }
 
-// choice is the instances that may serve a mode, by index, best class first.
-type choice struct {
-	all  []int
-	best int // how many of them are of the best class
-}
+// choice is the instances that may serve a mode, by index, in classes, best
+// first. An instance is in the first class that it fits.
+type choice [][]int
 
-// New makes the snapshot that follows prev, which may be nil. Instances
-// without a uuid have not been reached.
-func New(prev *Snapshot, instances []Instance) *Snapshot {
-	s := &Snapshot{Instances: instances, Settled: !slices.ContainsFunc(instances, untried)}
-	var before map[string]string
-	if prev != nil {
-		before = prev.writers
+// New makes the snapshot that follows prev, which may be nil, of what is known
+// at each address, and of names without one.
+func New(prev *Snapshot, known []Instance, unresolved ...Instance) *Snapshot {
+	if prev == nil {
+		prev = &Snapshot{}
 	}
-	s.chooseWriters(before)
+	s := &Snapshot{Unresolved: unresolved}
+	s.fold(known, prev)
+	all := s.Known()
+	s.Settled = !slices.ContainsFunc(all, is(StatusConnecting))
+	s.Refused = len(all) > 0 && !slices.ContainsFunc(all, func(in Instance) bool { return in.Status != StatusRefused })
+	s.chooseWriters(prev.writers)
 
 	var members [classes][]int
-	seen := make(map[string]bool, len(instances))
-	for i := range instances {
-		in := &instances[i]
-		if in.UUID == "" || in.Status == StatusDown || seen[in.UUID] {
-			continue // unreachable, or known by another of its addresses
+	for i := range s.Instances {
+		in := &s.Instances[i]
+		if in.ReplicaSet != "" && !slices.Contains(s.ReplicaSets, in.ReplicaSet) {
+			s.ReplicaSets = append(s.ReplicaSets, in.ReplicaSet)
 		}
-		seen[in.UUID] = true
+		if in.UUID == "" || !in.Connected() {
+			continue
+		}
 		for c, is := range in.in(s.writers[in.ReplicaSet] == in.UUID) {
 			if is {
 				members[c] = append(members[c], i)
@@ -52,18 +65,52 @@ func New(prev *Snapshot, instances []Instance) *Snapshot {
 	return s
 }
 
-func untried(in Instance) bool { return in.Status == StatusDown && in.Err == nil }
+// fold takes an instance that is known at several addresses once: at one that
+// works, and among those at the one that is in use.
+func (s *Snapshot) fold(known []Instance, prev *Snapshot) {
+	at := make(map[string]int, len(known))
+	inUse := make(map[string]string, len(prev.Instances))
+	for _, in := range prev.Instances {
+		inUse[in.UUID] = in.Address
+	}
+	for i, in := range known {
+		n, again := at[in.UUID]
+		if !again || in.UUID == "" {
+			at[in.UUID] = len(s.Instances)
+			s.Instances, s.Sources = append(s.Instances, in), append(s.Sources, i)
+			continue
+		}
+		other := &s.Instances[n]
+		given := in.Given || other.Given
+		if in.works() > other.works() || in.works() == other.works() && in.Address == inUse[in.UUID] {
+			s.Instances[n], s.Sources[n] = in, i
+		}
+		other.Given = given
+	}
+}
+
+// Known are Instances and Unresolved, for people to read.
+func (s *Snapshot) Known() []Instance { return slices.Concat(s.Instances, s.Unresolved) }
+
+func is(status string) func(Instance) bool {
+	return func(in Instance) bool { return in.Status == status }
+}
 
 func choose(order []class, members [classes][]int) choice {
-	var c choice
+	var (
+		c     choice
+		taken []int
+	)
 	for _, class := range order {
+		var fresh []int
 		for _, i := range members[class] {
-			if !slices.Contains(c.all, i) {
-				c.all = append(c.all, i)
+			if !slices.Contains(taken, i) {
+				fresh = append(fresh, i)
 			}
 		}
-		if c.best == 0 {
-			c.best = len(c.all)
+		if len(fresh) > 0 {
+			c = append(c, fresh)
+			taken = append(taken, fresh...)
 		}
 	}
 	return c
@@ -111,28 +158,16 @@ func outranks(in, rival *Instance, before string) bool {
 // Pick returns the index of an instance for the mode, or -1 if there is none.
 // turn is what the caller counts up to take the best ones by turns.
 func (s *Snapshot) Pick(mode Mode, turn uint64) int {
-	c := &s.choices[mode]
-	if c.best == 0 {
+	c := s.choices[mode]
+	if len(c) == 0 {
 		return -1
 	}
-	return c.all[turn%uint64(c.best)]
+	return c[0][turn%uint64(len(c[0]))]
 }
 
-// PickOther is Pick without the instances in tried: a later class serves when
-// the best one has been tried.
-func (s *Snapshot) PickOther(mode Mode, turn uint64, tried []string) int {
-	c := &s.choices[mode]
-	for n := range c.all {
-		at := n
-		if n < c.best {
-			at = int((turn + uint64(n)) % uint64(c.best))
-		}
-		if i := c.all[at]; !slices.Contains(tried, s.Instances[i].UUID) {
-			return i
-		}
-	}
-	return -1
-}
+// Classes are the instances that the mode may pick, by index: all of the first
+// class before any of the second.
+func (s *Snapshot) Classes(mode Mode) [][]int { return s.choices[mode] }
 
 // Fallback tells of an instance that the mode picks only for want of another
 // role.
@@ -148,5 +183,5 @@ func (s *Snapshot) Fallback(mode Mode, i int) bool {
 
 // Serves tells whether the mode may pick the instance.
 func (s *Snapshot) Serves(mode Mode, i int) bool {
-	return slices.Contains(s.choices[mode].all, i)
+	return slices.ContainsFunc(s.choices[mode], func(class []int) bool { return slices.Contains(class, i) })
 }

@@ -111,17 +111,11 @@ func TestTurnsSpreadEvenly(t *testing.T) {
 	assert.Equal(t, map[int]int{0: 34, 1: 33, 2: 33}, served)
 }
 
-func TestPickOtherTriesEachInstanceOnceBestFirst(t *testing.T) {
+func TestClassesComeBestFirstEachInstanceOnce(t *testing.T) {
 	s := discovery.New(nil, []discovery.Instance{rw("m"), ro("r1"), ro("r2"), with(ro("s"), discovery.StatusSuspect)})
-	var tried []string
-	for range s.Instances {
-		i := s.PickOther(discovery.ModePreferRO, 7, tried)
-		require.GreaterOrEqual(t, i, 0)
-		tried = append(tried, s.Instances[i].UUID)
-	}
-	assert.Equal(t, -1, s.PickOther(discovery.ModePreferRO, 7, tried))
-	assert.ElementsMatch(t, []string{"r1", "r2"}, tried[:2])
-	assert.Equal(t, []string{"m", "s"}, tried[2:])
+	assert.Equal(t, [][]int{{1, 2}, {0}, {3}}, s.Classes(discovery.ModePreferRO))
+	assert.Equal(t, [][]int{{0}, {1, 2}, {3}}, s.Classes(discovery.ModePreferRW))
+	assert.Equal(t, [][]int{{0, 1, 2}, {3}}, s.Classes(discovery.ModeAny))
 }
 
 func TestWritesStayWithOneOfTwoWritableInstances(t *testing.T) {
@@ -162,6 +156,61 @@ func TestReplicaSetsHaveWritersOfTheirOwn(t *testing.T) {
 	assert.Empty(t, s.Disputed)
 	assert.Contains(t, picked(s, discovery.ModeRW), "a")
 	assert.Contains(t, picked(s, discovery.ModeRW), "b")
+}
+
+func TestOneInstanceUnderSeveralAddressesIsOne(t *testing.T) {
+	at := func(address string, in discovery.Instance) discovery.Instance {
+		in.Address = address
+		return in
+	}
+	const suspect, standby, off = discovery.StatusSuspect, discovery.StatusStandby, discovery.StatusDown
+	usesB := discovery.New(nil, []discovery.Instance{at("b", ro("x"))})
+	for _, tt := range []struct {
+		name  string
+		prev  *discovery.Snapshot
+		known []discovery.Instance
+		want  []string // addresses
+	}{
+		{"the first that works", nil, []discovery.Instance{at("a", ro("x")), at("b", ro("x")), at("m", rw("m"))}, []string{"a", "m"}},
+		{"in the place of the first", nil, []discovery.Instance{at("a", with(ro("x"), off)), at("m", rw("m")), at("b", ro("x"))}, []string{"b", "m"}},
+		{"the one in use", usesB, []discovery.Instance{at("a", ro("x")), at("b", ro("x"))}, []string{"b"}},
+		{"unless it is down", usesB, []discovery.Instance{at("a", ro("x")), at("b", with(ro("x"), off))}, []string{"a"}},
+		{"or suspect", usesB, []discovery.Instance{at("a", ro("x")), at("b", with(ro("x"), suspect))}, []string{"a"}},
+		{"and no other works", usesB, []discovery.Instance{at("a", with(ro("x"), standby)), at("b", with(ro("x"), suspect))}, []string{"b"}},
+		{"all are down", usesB, []discovery.Instance{at("a", with(ro("x"), off)), at("b", with(ro("x"), off))}, []string{"b"}},
+		{"those not reached are apart", nil, []discovery.Instance{{Address: "a", Status: off}, {Address: "b", Status: off}}, []string{"a", "b"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := discovery.New(tt.prev, tt.known)
+			var got []string
+			for i, in := range s.Instances {
+				got = append(got, in.Address)
+				assert.Equal(t, tt.known[s.Sources[i]].Address, in.Address)
+			}
+			assert.Equal(t, tt.want, got)
+		})
+	}
+
+	x := at("b", ro("x"))
+	x.Given = true
+	s := discovery.New(nil, []discovery.Instance{at("a", ro("x")), with(x, off)})
+	assert.True(t, s.Instances[0].Given, "one of its addresses is")
+}
+
+func TestReplicaSetsAreListed(t *testing.T) {
+	a, b, c := rw("a"), ro("b"), ro("c")
+	a.ReplicaSet, b.ReplicaSet = "one", "one"
+	assert.Equal(t, []string{"one"}, discovery.New(nil, []discovery.Instance{a, b, c}).ReplicaSets)
+	c.ReplicaSet = "two"
+	assert.Equal(t, []string{"one", "two"}, discovery.New(nil, []discovery.Instance{a, b, c}).ReplicaSets)
+}
+
+func TestKnownEndsWithWhatIsUnresolved(t *testing.T) {
+	s := discovery.New(nil, []discovery.Instance{rw("m")}, discovery.Instance{Address: "srv db", Status: discovery.StatusConnecting})
+	assert.Len(t, s.Known(), 2)
+	assert.Equal(t, "srv db", s.Known()[1].Address)
+	assert.Len(t, s.Instances, 1)
+	assert.False(t, s.Settled, "it is being looked up")
 }
 
 func TestServes(t *testing.T) {

@@ -20,31 +20,60 @@ const (
 )
 
 // check asks the instance for its role and status and publishes them.
-func (in *instance) check(ctx context.Context) {
-	timeout := in.pool.options.ProbeTimeout
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within probe_timeout (%v)", timeout))
+func (in *instance) check() {
+	ctx, cancel := in.probe()
 	defer cancel()
-	start := time.Now()
-	ballot, err := vote(ctx, in.control)
-	if err != nil {
-		in.failed(ctx, err)
+	next, err := in.question(ctx, in.state)
+	for err == nil {
+		asked := next.Role
+		if in.apply(&next) && next.Role != asked {
+			// Pushed before or after the answer? Ask once more.
+			next, err = in.question(ctx, next)
+			continue
+		}
+		in.trust()
+		in.state = next
+		in.publish()
 		return
 	}
-	next := in.state
-	next.Latency = smooth(next.Latency, time.Since(start))
-	next.Role, next.Status, next.Err = discovery.RoleRW, discovery.StatusRunning, nil
-	if ballot.ReadOnly {
-		next.Role = discovery.RoleRO
+	in.failed(ctx, err)
+}
+
+// probe bounds a check by probe_timeout, of which a statement in flight may
+// have waited a part already.
+func (in *instance) probe() (context.Context, context.CancelFunc) {
+	timeout := in.pool.options.ProbeTimeout
+	left := max(timeout-in.data.waiting(), timeout/2)
+	return context.WithTimeoutCause(in.ctx, left, fmt.Errorf("no answer within probe_timeout (%v)", timeout))
+}
+
+// question asks for all that is not pushed, and returns the state with the
+// answers.
+func (in *instance) question(ctx context.Context, state discovery.Instance) (discovery.Instance, error) {
+	in.checked = time.Now()
+	sent := in.pool.now()
+	ballot, err := vote(ctx, in.control)
+	if err != nil {
+		return discovery.Instance{}, err
 	}
+	next := state
+	next.Latency = smooth(next.Latency, time.Since(in.checked))
+	next.Role, next.Err = roleOf(ballot.ReadOnly), in.data.trouble()
+	watched := in.control.Watches()
+	if !watched {
+		in.status = discovery.StatusRunning
+	}
+	if !watched && !in.state.Denied || in.wantsPeers() {
+		if err := in.inform(ctx, &next); err != nil {
+			return discovery.Instance{}, err
+		}
+	}
+	next.Status = in.status
 	if ballot.HasBooted && !ballot.Booted {
 		next.Status = statusLoading
 	}
-	if err := in.inform(ctx, &next); err != nil {
-		in.failed(ctx, err)
-		return
-	}
-	in.state = next
-	in.publish()
+	in.pool.covers.voted(&next, sent, ballot.VClock)
+	return next, nil
 }
 
 // vote asks for the ballot: the role and the vclock, which every version tells
@@ -60,12 +89,11 @@ func vote(ctx context.Context, conn *wire.Conn) (iproto.Ballot, error) {
 	return iproto.ParseBallot(reply.Body)
 }
 
-// inform adds what box.info says, where the user may call it: the status, and
-// that an orphan is read-only, which its ballot on 2.6 does not tell.
+// inform adds what box.info says, where the user may call it: the peers, and what
+// servers without watchers do not push: the status, and that an orphan is
+// read-only, which its ballot on 2.6 does not tell.
 func (in *instance) inform(ctx context.Context, next *discovery.Instance) error {
-	if in.noInfo {
-		return nil
-	}
+	in.relist, in.listed = false, in.checked
 	body, err := iproto.AppendCall(nil, infoFunction, nil, in.control.Greeting().Version)
 	if err != nil {
 		return err
@@ -77,10 +105,12 @@ func (in *instance) inform(ctx context.Context, next *discovery.Instance) error 
 	switch protocol.Error(reply.Code) {
 	case 0:
 	case protocol.ER_ACCESS_DENIED, protocol.ER_NO_SUCH_PROC:
-		in.noInfo = true
+		next.Denied = true
 		return nil
 	case protocol.ER_LOADING:
-		next.Status = statusLoading
+		if !in.control.Watches() {
+			in.status = statusLoading
+		}
 		return nil
 	default:
 		return iproto.ParseError(reply.Code, reply.Body)
@@ -89,34 +119,36 @@ func (in *instance) inform(ctx context.Context, next *discovery.Instance) error 
 	if err != nil {
 		return err
 	}
+	next.Denied = false
+	if in.pool.options.Peers {
+		next.Peers = peers(info)
+	}
+	if in.control.Watches() {
+		return nil
+	}
 	if info.ReadOnly {
 		next.Role = discovery.RoleRO
 	}
 	if info.Status != "" {
-		next.Status = info.Status
+		in.status = info.Status
 	}
 	next.ReplicaSet, next.Name, next.Term = info.ReplicaSet, info.Name, info.Term
 	return nil
 }
 
-// failed publishes that the check brought no answer. The instance may be busy:
-// SQL does not yield, so a long SELECT stops the answers of a healthy server,
-// and closing its connections would stop nothing. Only long silence on all of
+// failed publishes that a check brought no answer. Closing the connections of
+// an instance that is busy would stop nothing, so only long silence on all of
 // them ends them.
 func (in *instance) failed(ctx context.Context, err error) {
 	switch {
-	case in.pool.ctx.Err() != nil:
+	case in.ctx.Err() != nil:
 	case in.control.Ended():
 		in.lose(err)
-	case ctx.Err() == nil: // an error of the server, or a reply beyond understanding
-		in.state.Status, in.state.Err = discovery.StatusSuspect, err
-		in.publish()
-	case in.silent() > in.pool.options.DeadTimeout:
+	case ctx.Err() != nil && in.silent() > in.pool.options.DeadTimeout:
 		in.data.closeAll()
 		in.lose(fmt.Errorf("nothing heard for dead_timeout (%v)", in.pool.options.DeadTimeout))
 	default:
-		in.state.Status, in.state.Err = discovery.StatusSuspect, err
-		in.publish()
+		in.suspect(err)
 	}
 }
 
@@ -148,10 +180,11 @@ type askers struct {
 func (in *instance) ask(ctx context.Context) error {
 	done := in.asks.add()
 	signal(in.asked)
+	in.pool.counts.rechecks.Add(1)
 	select {
 	case <-done:
 		return nil
-	case <-in.pool.ctx.Done():
+	case <-in.ctx.Done():
 		return ErrClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -14,6 +14,7 @@ import (
 // connections are an instance's data connections: shared by all sessions,
 // opened when they are needed. The instance's goroutine alone adds and removes.
 type connections struct {
+	budget *wire.Budget // of the requests on all of them
 	list   atomic.Pointer[[]*wire.Conn]
 	wanted chan struct{}
 	dialed chan dialed
@@ -24,17 +25,27 @@ type connections struct {
 	failed  time.Time     // when that was
 }
 
-// dialPause is how long after a failed dial the connections that there are
-// must do.
-const dialPause = time.Second
+const (
+	// dialPause is how long after a failed dial the connections that there are
+	// must do, and retryPause how long if there are none.
+	dialPause  = time.Second
+	retryPause = 100 * time.Millisecond
+	// openPatience is how long a request waits for a new connection though there
+	// is one, held up by others.
+	openPatience = 50 * time.Millisecond
+)
 
 type dialed struct {
 	conn *wire.Conn
 	err  error
 }
 
-func newConnections() connections {
-	return connections{wanted: make(chan struct{}, 1), dialed: make(chan dialed)}
+func newConnections(maxInFlight int) connections {
+	return connections{
+		budget: wire.NewBudget(maxInFlight),
+		wanted: make(chan struct{}, 1),
+		dialed: make(chan dialed),
+	}
 }
 
 func (c *connections) all() []*wire.Conn {
@@ -44,30 +55,59 @@ func (c *connections) all() []*wire.Conn {
 	return nil
 }
 
+func (c *connections) first(most int) []*wire.Conn {
+	all := c.all()
+	return all[:min(most, len(all))]
+}
+
 // acquire returns a connection for one request: the first that nothing holds
-// up, or a new one while there may be more, or the least busy.
-func (in *instance) acquire(ctx context.Context) (*wire.Conn, error) {
-	c := &in.data
-	if conn := c.free(); conn != nil {
+// up, or a new one while there may be more, or the least busy. Its waiting is a
+// part of the selection's. The last of several connections takes reads only:
+// writes that wait for a quorum hold up every connection that they are on.
+func (in *instance) acquire(ctx context.Context, s *selection, reads bool) (*wire.Conn, error) {
+	c, most := &in.data, in.pool.options.ConnsPerInstance
+	if !reads {
+		most = max(1, most-1)
+	}
+	if conn := c.free(most); conn != nil {
 		return conn, nil
 	}
-	if opening := c.open(in.pool.options.ConnsPerInstance); opening != nil {
-		select {
-		case <-opening:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-in.pool.ctx.Done():
-			return nil, ErrClosed
+	if opening := c.open(most); opening != nil {
+		begun := time.Now()
+		err := in.await(ctx, opening, s.left())
+		s.waited += time.Since(begun)
+		if err != nil {
+			return nil, err
 		}
 	}
-	if conn := c.leastBusy(); conn != nil {
+	if conn := c.leastBusy(most); conn != nil {
 		return conn, nil
 	}
 	return nil, c.lastError()
 }
 
-func (c *connections) free() *wire.Conn {
-	for _, conn := range c.all() {
+// await waits until the dial on its way ends, as long as there is nothing
+// better to do.
+func (in *instance) await(ctx context.Context, opening <-chan struct{}, left time.Duration) error {
+	if len(in.data.all()) > 0 {
+		left = min(left, openPatience)
+	}
+	over := time.NewTimer(left)
+	defer over.Stop()
+	select {
+	case <-opening:
+	case <-over.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-in.ctx.Done():
+		return ErrClosed
+	}
+	return nil
+}
+
+// free is the first of the first most connections that nothing holds up.
+func (c *connections) free(most int) *wire.Conn {
+	for _, conn := range c.first(most) {
 		if !conn.HeldUp() && !conn.Ended() {
 			return conn
 		}
@@ -77,12 +117,12 @@ func (c *connections) free() *wire.Conn {
 
 // leastBusy prefers a connection that nothing holds up, then the one with the
 // fewest requests.
-func (c *connections) leastBusy() *wire.Conn {
-	if conn := c.free(); conn != nil {
+func (c *connections) leastBusy(most int) *wire.Conn {
+	if conn := c.free(most); conn != nil {
 		return conn
 	}
 	var best *wire.Conn
-	for _, conn := range c.all() {
+	for _, conn := range c.first(most) {
 		if !conn.Ended() && (best == nil || conn.InFlight() < best.InFlight()) {
 			best = conn
 		}
@@ -98,8 +138,11 @@ func (c *connections) open(most int) <-chan struct{} {
 	if c.dialing != nil {
 		return c.dialing
 	}
-	have := len(c.all())
-	if have >= most || have > 0 && time.Since(c.failed) < dialPause {
+	have, pause := len(c.all()), retryPause
+	if have > 0 {
+		pause = dialPause
+	}
+	if have >= most || time.Since(c.failed) < pause {
 		return nil
 	}
 	c.dialing = make(chan struct{})
@@ -131,6 +174,40 @@ func (c *connections) lastError() error {
 	defer c.mu.Unlock()
 	if c.err == nil {
 		return wire.ErrClosed // opened, and lost before it could be used
+	}
+	return c.err
+}
+
+// waiting is for how long the oldest statement in flight is unanswered.
+func (c *connections) waiting() (longest time.Duration) {
+	for _, conn := range c.all() {
+		longest = max(longest, conn.Waiting())
+	}
+	return longest
+}
+
+func (c *connections) inFlight() (n int) {
+	for _, conn := range c.all() {
+		n += conn.InFlight()
+	}
+	return n
+}
+
+// markStalled tells those who wait for a connection whether to: not if it owes
+// an answer and nothing has come for the timeout, nor if the whole instance is
+// suspect.
+func (c *connections) markStalled(timeout time.Duration, suspect bool) {
+	for _, conn := range c.all() {
+		conn.SetStalled(suspect || conn.Waiting() >= timeout && conn.Silent() >= timeout)
+	}
+}
+
+// trouble is why there is no data connection, though one was wanted.
+func (c *connections) trouble() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.all()) > 0 {
+		return nil
 	}
 	return c.err
 }

@@ -2,11 +2,14 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
 	"github.com/tntsql/tntsql/internal/wire"
 )
 
@@ -14,39 +17,75 @@ const (
 	firstPause = 10 * time.Millisecond  // between two rounds while a statement waits
 	longPause  = 100 * time.Millisecond // what that grows to
 	maxBackoff = time.Second            // between two attempts to connect while none waits
+
+	// controlReply is the longest reply on a control connection, whatever the
+	// limit for data: box.info of a large replica set.
+	controlReply = 1 << 20
+	// watchedPolls is how much rarer a server with watchers is asked for what
+	// it pushes by itself.
+	watchedPolls = 10
 )
+
+// Candidate is an address where an instance may be.
+type Candidate = discovery.Candidate
 
 // instance is one address of the cluster. Its goroutine, run, alone opens and
 // closes connections there and decides what is known of it.
 type instance struct {
-	pool    *Pool
-	index   int
-	address string
+	pool      *Pool
+	candidate Candidate
+	ctx       context.Context // ends when it is dropped, or with the pool
+	drop      context.CancelFunc
 
 	// Owned by run.
 	control *wire.Conn
-	noInfo  bool // the user may not call box.info
+	relist  bool // its peers should be asked for
+	parked  bool // its instance is in use at another address
 	state   discovery.Instance
+	status  string    // what the server last said
+	checked time.Time // when it was last asked
+	listed  time.Time // when it was last asked for its peers
+	looked  time.Time // when a standby was last asked which instance it is
 	backoff time.Duration
 	quick   time.Duration
+	idle    int       // looks without work
+	due     bool      // somebody asked for a check
+	quiet   time.Time // since when a server that shuts down has nothing to do
 
 	data  connections
+	busy  atomic.Bool   // data connections are being looked at
+	stir  chan struct{} // they should be
 	hurry chan struct{} // a statement began to wait for an instance
 	lost  chan struct{} // a connection ended
 	asked chan struct{} // somebody asked for a check
 	asks  askers
+	mail  mailbox
 }
 
-func newInstance(p *Pool, index int, address string) *instance {
-	return &instance{
-		pool:    p,
-		index:   index,
-		address: address,
-		state:   discovery.Instance{Address: address, Status: discovery.StatusDown},
-		data:    newConnections(),
-		hurry:   make(chan struct{}, 1),
-		lost:    make(chan struct{}, 1),
-		asked:   make(chan struct{}, 1),
+func newInstance(p *Pool, c Candidate) *instance {
+	in := &instance{
+		pool:      p,
+		candidate: c,
+		state:     unreached(c, c.UUID),
+		data:      newConnections(p.options.MaxInFlight),
+		stir:      make(chan struct{}, 1),
+		hurry:     make(chan struct{}, 1),
+		lost:      make(chan struct{}, 1),
+		asked:     make(chan struct{}, 1),
+		mail:      newMailbox(),
+	}
+	in.ctx, in.drop = context.WithCancel(p.ctx)
+	return in
+}
+
+// unreached is the state of an instance of which nothing is known but its uuid.
+func unreached(c Candidate, uuid string) discovery.Instance {
+	return discovery.Instance{
+		Address: c.Address,
+		UUID:    uuid,
+		Given:   c.UUID == "",
+		Status:  discovery.StatusConnecting,
+		Since:   time.Now(),
 	}
 }
 
@@ -60,58 +99,113 @@ func signal(c chan<- struct{}) {
 
 // run is the life of the instance: connect, check, rest, and again.
 func (in *instance) run() {
-	ctx := in.pool.ctx
-	for ctx.Err() == nil {
+	for in.ctx.Err() == nil {
 		asks := in.asks.take()
-		in.round(ctx)
+		due := in.due || len(asks) > 0
+		in.due = false
+		in.round(due)
 		asks.send()
-		in.rest(ctx, in.pause())
+		in.rest(in.pause())
 	}
 	in.shut()
 }
 
-func (in *instance) round(ctx context.Context) {
+// round brings what is known of the instance up to date. asked tells that
+// somebody wants its word, not only what was pushed.
+func (in *instance) round(asked bool) {
 	in.data.tidy()
 	if in.control != nil && in.control.Ended() {
 		in.lose(in.control.Err())
 	}
-	if in.control == nil && !in.connect(ctx) {
+	if in.standBy() {
 		return
 	}
-	in.check(ctx)
+	switch {
+	case in.control == nil:
+		if in.connect() {
+			in.check()
+		}
+	case in.state.Status == statusShutdown:
+		in.finish()
+	case asked || in.wantsPeers() || !in.pushed() || in.data.waiting() > quickCheck:
+		in.check()
+	}
+	in.standBy()
 }
 
-func (in *instance) connect(ctx context.Context) bool {
-	conn, err := in.dial(ctx)
+// pushed tells whether the server itself keeps what is known of it up to date.
+func (in *instance) pushed() bool {
+	o := in.pool.options
+	return in.control.Watches() && in.state.Status != discovery.StatusSuspect &&
+		o.MaxLag == 0 && time.Since(in.checked) < watchedPolls*o.RefreshInterval &&
+		in.control.Unanswered() < o.ProbeTimeout
+}
+
+func (in *instance) connect() bool {
+	in.mail.take() // what the last connection said
+	conn, err := in.dial([]string{iproto.StatusKey, iproto.IDKey, iproto.ElectionKey, iproto.SchemaKey, iproto.ShutdownKey}, nil)
 	if err != nil {
-		if ctx.Err() == nil {
+		if in.ctx.Err() == nil {
 			in.down(err)
 		}
 		return false
 	}
-	if uuid := conn.Greeting().UUID; uuid != in.state.UUID {
+	uuid := conn.Greeting().UUID
+	if want := in.candidate.UUID; want != "" && uuid != want {
+		conn.Close()
+		in.down(fmt.Errorf("instance %s answers there, not %s", uuid, want))
+		return false
+	}
+	if uuid != in.state.UUID {
 		// Another instance has taken the address: nothing that is known
 		// of the one before holds.
 		in.data.closeAll()
-		in.state = discovery.Instance{Address: in.address, UUID: uuid, Status: discovery.StatusDown}
+		in.state = unreached(in.candidate, uuid)
 	}
 	in.state.Version = conn.Greeting().Version.String()
-	in.control, in.noInfo = conn, false
+	if acceptsWritesReadOnly(conn.Greeting().Version) {
+		in.pool.oldServers.Do(func() {
+			in.pool.options.Logger.Warn("the server accepts writes on a read-only instance (tarantool#5231); a vote goes in front of each write",
+				"address", in.candidate.Address, "version", in.state.Version)
+		})
+	}
+	in.control, in.status, in.state.Denied = conn, discovery.StatusRunning, false
+	in.relist = in.pool.options.Peers
 	return true
 }
 
-func (in *instance) dial(ctx context.Context) (*wire.Conn, error) {
+func (in *instance) dial(watch []string, greet func(context.Context, *wire.Conn) error) (*wire.Conn, error) {
 	timeout := in.pool.options.ConnectTimeout
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no connection within connect_timeout (%v)", timeout))
+	ctx, cancel := context.WithTimeoutCause(in.ctx, timeout, fmt.Errorf("no connection within connect_timeout (%v)", timeout))
 	defer cancel()
 	o := in.pool.options.Wire
+	o.ServerName = in.candidate.Host
+	o.Budget = in.data.budget
 	o.Closed = func() { signal(in.lost) }
-	return wire.Dial(ctx, in.address, o)
+	o.Watch, o.Event = watch, in.event
+	o.Ordered = acceptsWritesReadOnly
+	if greet == nil {
+		o.MaxResponse = max(o.MaxResponse, controlReply)
+	}
+	conn, err := wire.Dial(ctx, in.candidate.Address, o)
+	if err != nil || greet == nil {
+		return conn, err
+	}
+	if err := greet(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // pause is how long to rest before the next round.
 func (in *instance) pause() time.Duration {
-	if in.pool.waiting.Load() > 0 {
+	if in.parked {
+		return standbyLook
+	}
+	o := in.pool.options
+	watched := in.control != nil && in.control.Watches()
+	if in.pool.waiting.Load() > 0 && !watched {
 		in.quick = min(max(in.quick*3/2, firstPause), longPause)
 		return in.quick
 	}
@@ -120,56 +214,72 @@ func (in *instance) pause() time.Duration {
 	case in.control == nil:
 		in.backoff = min(max(in.backoff*2, firstPause), maxBackoff)
 		return in.backoff
-	case in.state.Status == discovery.StatusSuspect:
-		return firstPause // the check itself has taken probe_timeout
+	case in.state.Status == discovery.StatusSuspect, in.state.Status == statusShutdown:
+		return firstPause // a check of a suspect has itself taken its time
 	}
 	in.backoff = 0
-	return in.pool.options.RefreshInterval
+	if o.MaxLag > 0 {
+		return min(o.RefreshInterval, max(o.MaxLag/3, firstPause))
+	}
+	return o.RefreshInterval
 }
 
 // rest waits out the pause, less some jitter so that a thousand clients do not
-// ask at once, and opens data connections meanwhile.
-func (in *instance) rest(ctx context.Context, pause time.Duration) {
+// ask at once. Meanwhile it takes in what the server pushes, opens data
+// connections, and looks after those that have work.
+func (in *instance) rest(pause time.Duration) {
 	timer := time.NewTimer(pause - rand.N(pause/5))
 	defer timer.Stop()
 	hurry := in.hurry
 	if pause <= firstPause {
 		hurry = nil
 	}
+	look, stop := in.startLooking()
+	defer func() { stop() }()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-in.ctx.Done():
 			return
 		case <-timer.C:
 			return
 		case <-in.asked:
+			in.due = true
 			return
 		case <-in.lost:
 			return
 		case <-hurry:
 			timer.Reset(firstPause)
 			hurry = nil // once: those who come later must not put it off
+		case <-in.mail.arrived:
+			in.read()
+			if in.relist || in.state.Status == statusShutdown {
+				return
+			}
 		case <-in.data.wanted:
-			in.openData(ctx)
+			in.openData()
 		case d := <-in.data.dialed:
 			in.data.add(d, in.state.UUID)
+		case <-in.stir:
+			look, stop = in.startLooking()
+		case <-look:
+			if in.look() {
+				return
+			}
+			if !in.busy.Load() {
+				stop()
+				look = nil
+			}
 		}
 	}
 }
 
 // openData dials in a goroutine of its own, so that a slow one delays no check.
-func (in *instance) openData(ctx context.Context) {
+func (in *instance) openData() {
 	in.pool.running.Go(func() {
-		conn, err := in.dial(ctx)
-		if err == nil && in.pool.options.Greet != nil {
-			if err = in.pool.options.Greet(ctx, conn); err != nil {
-				conn.Close()
-				conn = nil
-			}
-		}
+		conn, err := in.dial([]string{iproto.StatusKey}, in.pool.options.Greet)
 		select {
 		case in.data.dialed <- dialed{conn, err}:
-		case <-ctx.Done():
+		case <-in.ctx.Done():
 			if conn != nil {
 				conn.Close()
 			}
@@ -180,6 +290,9 @@ func (in *instance) openData(ctx context.Context) {
 // down publishes that there is no connection.
 func (in *instance) down(err error) {
 	in.state.Status = discovery.StatusDown
+	if errors.As(err, new(*wire.LoginError)) {
+		in.state.Status = discovery.StatusRefused
+	}
 	in.state.Err = err
 	in.publish()
 }
@@ -190,11 +303,46 @@ func (in *instance) lose(err error) {
 	in.control.Close()
 	in.control = nil
 	in.down(err)
+	in.pool.counts.reconnects.Add(1)
 }
 
-func (in *instance) publish() {
-	in.pool.publish(in.index, in.state)
+var errShutdown = errors.New("the server was shut down")
+
+// lastRequests is how long after the last request of a server that shuts down its
+// connections are closed: one that was picked before the shutdown was known may
+// only now be on its way.
+const lastRequests = 50 * time.Millisecond
+
+// finish closes all connections once nothing is in flight: until then, and for
+// 3 s at most, a server that shuts down waits for those who watch box.shutdown.
+func (in *instance) finish() {
+	if in.data.inFlight() > 0 || in.quiet.IsZero() {
+		in.quiet = time.Now()
+	}
+	if time.Since(in.quiet) >= lastRequests {
+		in.quiet = time.Time{}
+		in.data.closeAll()
+		in.lose(errShutdown)
+	}
 }
+
+// leave ends the instance once nothing is in flight there. It is no longer
+// picked.
+func (in *instance) leave() {
+	in.pool.running.Go(func() {
+		ticker := time.NewTicker(firstPause)
+		defer ticker.Stop()
+		for in.data.inFlight() > 0 && in.ctx.Err() == nil {
+			select {
+			case <-ticker.C:
+			case <-in.ctx.Done():
+			}
+		}
+		in.drop()
+	})
+}
+
+func (in *instance) publish() { in.pool.publish(in, in.state) }
 
 func (in *instance) shut() {
 	if in.control != nil {

@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type Request struct {
 	Kind verdict.Kind
 	Type protocol.Type
 	Body Body
+	// Vain, if it is set, tells of an answer that it says nothing if the
+	// instance is no longer writable: an UPDATE or DELETE of no rows.
+	Vain func(body []byte) bool
 	// Selection is how long it waits for an instance of its mode.
 	Selection time.Duration
 	// Timeout is from sending to the reply, for a context without a deadline;
@@ -48,6 +52,16 @@ type UnknownError struct{ Err error }
 func (e *UnknownError) Error() string { return e.Err.Error() }
 func (e *UnknownError) Unwrap() error { return e.Err }
 
+// Reason is why a request is sent again.
+type Reason string
+
+const (
+	ReasonUnsent  Reason = "unsent"  // it never left
+	ReasonRefused Reason = "refused" // the instance cannot serve it now
+	ReasonLost    Reason = "lost"    // the connection ended without an answer
+	ReasonMoved   Reason = "moved"   // the instance or connection does not answer
+)
+
 // maxSent is how often a request is sent at most: one that a server chokes on
 // must not take down the cluster.
 const maxSent = 2
@@ -59,79 +73,95 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	defer p.leave()
+	p.counts.picks[req.Mode].Add(1)
 	s := selection{pool: p, mode: req.Mode, timeout: req.Selection}
 	var reply Reply
 	for {
-		in, known, err := s.next(ctx)
+		to, err := s.next(ctx)
 		reply.Waited = s.waited
 		if err != nil {
 			return reply, err
 		}
-		v, err := in.send(ctx, req, &reply)
-		if reply.Attempts > 0 {
-			reply.Served = known
-		}
-		if err == nil || reply.Attempts == maxSent || ctx.Err() != nil {
+		before := reply.Attempts
+		v, err := p.attempt(ctx, &s, to, req, &reply)
+		switch {
+		case err == nil || reply.Attempts == maxSent:
+			return reply, err
+		case ctx.Err() != nil && reply.Attempts == 0 && v == verdict.Again:
+			s.miss(to.known.UUID, err)
+			return reply, s.none(ctx)
+		case ctx.Err() != nil:
 			return reply, err
 		}
 		switch v {
 		case verdict.Again:
-			s.miss(known.UUID, err)
+			s.miss(to.known.UUID, err)
+			reason := ReasonLost
+			if reply.Attempts == before {
+				reason = ReasonUnsent
+			}
+			p.resend(ctx, to.known, reason, err)
 		case verdict.Refused:
-			if in.ask(ctx) != nil || req.Kind != verdict.Read && in.serves(req.Mode) {
+			s.lookForLeader(err)
+			if to.in.ask(ctx) != nil || req.Kind != verdict.Read && to.serves(req.Mode) {
 				return reply, err
 			}
-			s.refused = append(s.refused, known.UUID)
+			s.refused = append(s.refused, to.known.UUID)
+			p.resend(ctx, to.known, ReasonRefused, err)
 		default:
 			return reply, err
 		}
 	}
 }
 
-// serves tells whether the mode may pick the instance, as it is known now.
-func (in *instance) serves(mode discovery.Mode) bool {
-	return in.pool.Snapshot().Serves(mode, in.index)
+func (p *Pool) resend(ctx context.Context, from *discovery.Instance, reason Reason, err error) {
+	p.counts.resent(reason)
+	if p.options.Resending != nil {
+		p.options.Resending(ctx, from, reason, err)
+	}
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// serves tells whether the mode may pick the instance, as it is known now, at
+// whichever of its addresses.
+func (to *target) serves(mode discovery.Mode) bool {
+	v := to.in.pool.current.Load()
+	for i := range v.Instances {
+		if v.Instances[i].UUID == to.known.UUID {
+			return v.Serves(mode, i)
+		}
+	}
+	return false
+}
 
-// maxBuffer is the largest buffer that is kept for later requests.
-const maxBuffer = 64 << 10
-
-// send sends the request to this instance, once, and judges what became of it.
-func (in *instance) send(ctx context.Context, req *Request, reply *Reply) (verdict.Verdict, error) {
-	conn, err := in.acquire(ctx)
+// attempt sends the request to one instance and judges what became of it.
+func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Request, reply *Reply) (verdict.Verdict, error) {
+	sent, err := to.start(ctx, s, req)
 	if err != nil {
+		var broken *bodyError
+		if errors.As(err, &broken) {
+			return verdict.Fail, broken.error
+		}
 		return verdict.Unsent(req.Kind), err
 	}
-	buffer := buffers.Get().(*[]byte)
-	body, err := req.Body.Append((*buffer)[:0], conn.Greeting().Version)
-	if err != nil {
-		return verdict.Fail, err
-	}
+	reply.Attempts++
+	reply.Served = to.known
 	if _, bounded := ctx.Deadline(); req.Timeout > 0 && !bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, req.Timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout,
+			fmt.Errorf("no answer within request_timeout (%v): %w", req.Timeout, context.DeadlineExceeded))
 		defer cancel()
 	}
-	// go-tarantool has copied the body when Do returns, whatever Do returns.
-	answer, err := conn.Do(ctx, req.Type, body)
-	if cap(body) <= maxBuffer {
-		*buffer = body
-		buffers.Put(buffer)
+	sent, answer, err := p.await(ctx, s, sent, req, reply)
+	if sent != nil {
+		reply.Served = sent.known
 	}
 	var failure *wire.Error
-	if errors.As(err, &failure) && !failure.Sent {
-		return verdict.Unsent(req.Kind), failure.Err
-	}
-	reply.Attempts++
 	switch {
 	case err == nil && answer.Code == 0 && !iproto.HasError(answer.Body):
-		reply.Body = answer.Body
-		return verdict.Fail, nil
+		return sent.accept(ctx, req, answer, reply)
 	case err == nil:
-		return in.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body), conn)
-	case failure == nil: // answered, with more than may be read
+		return sent.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body))
+	case !errors.As(err, &failure): // answered, with more than may be read
 		return judged(verdict.Left(req.Kind), err)
 	case ctx.Err() != nil:
 		return judged(verdict.Left(req.Kind), failure.Err)
@@ -140,14 +170,103 @@ func (in *instance) send(ctx context.Context, req *Request, reply *Reply) (verdi
 	}
 }
 
-func (in *instance) answered(k verdict.Kind, e *iproto.ServerError, conn *wire.Conn) (verdict.Verdict, error) {
-	a := verdict.Answer{Code: e.Code, GivesReason: conn.Greeting().Version.AtLeast(2, 10, 0)}
+// target is an instance that was picked, and what was known of it then.
+type target struct {
+	in    *instance
+	known *discovery.Instance
+	view  *view
+}
+
+// sent is a request on its way.
+type sent struct {
+	wire.Pending
+	target
+	conn  *wire.Conn
+	front *wire.Pending // the vote in front of it
+}
+
+// bodyError is a request that cannot be encoded for the server.
+type bodyError struct{ error }
+
+var errNoRoom = errors.New("too many requests in flight")
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBuffer is the largest buffer that is kept for later requests.
+const maxBuffer = 64 << 10
+
+// start sends the request there. An error means that it was not sent.
+func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, error) {
+	budget := to.in.data.budget
+	if !budget.Take(ctx, to.view.next) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, errNoRoom
+	}
+	buffer := buffers.Get().(*[]byte)
+	out, err := to.ready(ctx, s, req, buffer)
+	if err != nil {
+		budget.Give(1)
+		return nil, err
+	}
+	out.Pending, err = out.conn.Send(req.Type, *buffer, true) // gives it back itself
+	if cap(*buffer) <= maxBuffer {
+		buffers.Put(buffer)
+	}
+	to.in.stirred()
+	return out, err
+}
+
+// ready does all that comes before the request is sent: it finds a connection
+// and encodes the body into the buffer.
+func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *[]byte) (*sent, error) {
+	conn, err := to.in.acquire(ctx, s, req.Kind == verdict.Read)
+	if err != nil {
+		return nil, err
+	}
+	*buffer, err = req.Body.Append((*buffer)[:0], conn.Greeting().Version)
+	if err != nil {
+		return nil, &bodyError{err}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	out := &sent{target: to, conn: conn}
+	if req.Mode == discovery.ModeRW && req.Kind != verdict.Read && acceptsWritesReadOnly(conn.Greeting().Version) {
+		front, err := conn.Send(protocol.IPROTO_VOTE, iproto.EmptyBody, false)
+		if err != nil {
+			return nil, err
+		}
+		out.front = &front
+	}
+	return out, nil
+}
+
+// accept takes a successful answer, unless the instance's role makes it one
+// that says nothing.
+func (s *sent) accept(ctx context.Context, req *Request, answer wire.Reply, reply *Reply) (verdict.Verdict, error) {
+	vain := req.Vain != nil && req.Mode == discovery.ModeRW && req.Vain(answer.Body)
+	switch {
+	case vain && !s.stillWritable(ctx):
+		return verdict.Refused, errVain
+	case !vain && s.front != nil:
+		if err := s.voted(ctx); err != nil {
+			return judged(verdict.Unknown, err)
+		}
+	}
+	reply.Body = answer.Body
+	return verdict.Fail, nil
+}
+
+func (s *sent) answered(k verdict.Kind, e *iproto.ServerError) (verdict.Verdict, error) {
+	a := verdict.Answer{Code: e.Code, GivesReason: s.conn.Greeting().Version.AtLeast(2, 10, 0)}
 	if len(e.Stack) > 0 {
 		a.Type = e.Stack[0].Type
 		a.Reason, _ = e.Stack[0].Fields["reason"].(string)
 	}
 	if a.Refusal() {
-		signal(in.asked)
+		signal(s.in.asked)
 	}
 	return judged(verdict.Answered(k, a), e)
 }

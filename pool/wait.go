@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
 )
 
 // retryMissed is when an instance that looked healthy but could not be reached
@@ -22,7 +23,8 @@ const settling = 200 * time.Millisecond
 type NoInstanceError struct {
 	Mode   discovery.Mode
 	Waited time.Duration
-	// Instances is what was known of each when the waiting ended.
+	// Instances is what was known of each, and of names that have none, when
+	// the waiting ended.
 	Instances []discovery.Instance
 	// Err is the context's error if that ended the waiting.
 	Err error
@@ -54,44 +56,83 @@ func (s *selection) miss(uuid string, err error) {
 	s.why[uuid] = err
 }
 
+// left is how long it may still wait. Without any waiting, a connection may
+// still be opened.
+func (s *selection) left() time.Duration {
+	if s.timeout <= 0 {
+		return s.pool.options.ConnectTimeout
+	}
+	return s.timeout - s.waited
+}
+
 // none is the end of the search.
 func (s *selection) none(ctx context.Context) error {
-	instances := slices.Clone(s.pool.Snapshot().Instances)
+	instances := s.pool.Snapshot().Known()
 	for i := range instances {
-		if in := &instances[i]; in.Err == nil {
+		if in := &instances[i]; in.Err == nil && !errors.Is(s.why[in.UUID], context.Cause(ctx)) {
 			in.Err = s.why[in.UUID]
 		}
 	}
-	return &NoInstanceError{s.mode, s.waited, instances, ctx.Err()}
+	return &NoInstanceError{s.mode, s.waited, instances, ended(ctx)}
+}
+
+// ended is the context's error, and its cause if that is another.
+func ended(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // next returns an instance for the next attempt.
-func (s *selection) next(ctx context.Context) (*instance, *discovery.Instance, error) {
-	if in, known := s.try(s.pool.current.Load()); in != nil {
-		return in, known, nil
+func (s *selection) next(ctx context.Context) (target, error) {
+	if to, ok := s.try(s.pool.current.Load()); ok {
+		return to, nil
 	}
 	begun := time.Now()
-	in, known, err := s.wait(ctx)
-	s.waited += time.Since(begun)
+	to, err := s.wait(ctx)
+	waited := time.Since(begun)
+	s.waited += waited
+	s.pool.counts.waits.Add(1)
+	s.pool.counts.waited.Add(int64(waited))
 	if errors.Is(err, errNone) {
-		return nil, nil, s.none(ctx)
+		err = s.none(ctx)
 	}
-	return in, known, err
+	return to, err
 }
 
-func (s *selection) try(v *view) (*instance, *discovery.Instance) {
-	turn := s.pool.turns[s.mode].Add(1)
+func (s *selection) try(v *view) (target, bool) {
 	var i int
 	if len(s.refused)+len(s.missed) == 0 {
-		i = v.Pick(s.mode, turn)
+		i = s.pick(v)
 	} else {
-		i = v.PickOther(s.mode, turn, slices.Concat(s.refused, s.missed))
+		i = s.pickOther(v, "")
 	}
-	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.opened) < settling {
-		return nil, nil
+	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.started) < settling {
+		return target{}, false
 	}
-	return s.pool.instances[i], &v.Instances[i]
+	return target{v.instances[i], &v.Instances[i], v}, true
 }
+
+// lookForLeader has the instance that a refusal names as the leader asked
+// first: 2.10 and newer say who it is.
+func (s *selection) lookForLeader(refusal error) {
+	var e *iproto.ServerError
+	if !errors.As(refusal, &e) || len(e.Stack) == 0 {
+		return
+	}
+	leader, _ := e.Stack[0].Fields["leader_uuid"].(string)
+	v := s.pool.current.Load()
+	for i := range v.Instances {
+		if leader != "" && v.Instances[i].UUID == leader {
+			signal(v.instances[i].asked)
+		}
+	}
+}
+
+// index is the number of the instance in the snapshot, or -1.
+func (v *view) index(in *instance) int { return slices.Index(v.instances, in) }
 
 // errNone is the end of the waiting.
 var errNone = errors.New("no instance")
@@ -99,27 +140,23 @@ var errNone = errors.New("no instance")
 // wait sleeps until a snapshot has an instance of the mode, the time is over or
 // the context ends. Only the instances' own goroutines look for one meanwhile,
 // faster than usual.
-func (s *selection) wait(ctx context.Context) (*instance, *discovery.Instance, error) {
+func (s *selection) wait(ctx context.Context) (target, error) {
 	p := s.pool
-	timeout := s.timeout - s.waited
-	if s.timeout <= 0 {
-		timeout = p.options.ConnectTimeout // unless it is settled before
-	}
-	over := time.NewTimer(timeout)
+	over := time.NewTimer(s.left())
 	defer over.Stop()
 	if p.waiting.Add(1) == 1 {
-		for _, in := range p.instances {
+		for _, in := range p.current.Load().members {
 			signal(in.hurry)
 		}
 	}
 	defer p.waiting.Add(-1)
 	for {
 		v := p.current.Load()
-		if in, known := s.try(v); in != nil {
-			return in, known, nil
+		if to, ok := s.try(v); ok {
+			return to, nil
 		}
-		if s.timeout <= 0 && v.Settled {
-			return nil, nil, errNone
+		if v.Settled && (s.timeout <= 0 || v.Refused) {
+			return target{}, errNone
 		}
 		var again <-chan time.Time
 		switch {
@@ -134,11 +171,11 @@ func (s *selection) wait(ctx context.Context) (*instance, *discovery.Instance, e
 		case <-again:
 			s.missed = nil
 		case <-over.C:
-			return nil, nil, errNone
+			return target{}, errNone
 		case <-ctx.Done():
-			return nil, nil, errNone
+			return target{}, errNone
 		case <-p.stopping:
-			return nil, nil, ErrClosed
+			return target{}, ErrClosed
 		}
 	}
 }
@@ -147,6 +184,6 @@ func (s *selection) wait(ctx context.Context) (*instance, *discovery.Instance, e
 // if the time is over or the context ends before.
 func (p *Pool) Wait(ctx context.Context, mode discovery.Mode, timeout time.Duration) error {
 	s := selection{pool: p, mode: mode, timeout: timeout}
-	_, _, err := s.next(ctx)
+	_, err := s.next(ctx)
 	return err
 }

@@ -3,9 +3,11 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -19,8 +21,12 @@ import (
 // server stop reading a connection.
 const heldUp = 50 * time.Millisecond
 
-// ErrTooLarge is a reply beyond Options.MaxResponse.
-var ErrTooLarge = errors.New("the reply is larger than max_response_size")
+var (
+	// ErrTooLarge is a reply beyond Options.MaxResponse.
+	ErrTooLarge = errors.New("the reply is larger than max_response_size")
+	// ErrClosed is the end of a connection by its owner.
+	ErrClosed = errors.New("closed by this client")
+)
 
 // Error is the fate of a request that got no answer.
 type Error struct {
@@ -44,69 +50,148 @@ type Conn struct {
 	tnt      *tarantool.Connection
 	frames   *frameConn
 	greeting iproto.Greeting
-	flying   flight
+	watches  bool
+	flight   flight
+	stalled  atomic.Pointer[chan struct{}]
+}
+
+func newConn(budget *Budget) *Conn {
+	c := &Conn{flight: flight{budget: budget}}
+	moving := make(chan struct{})
+	c.stalled.Store(&moving)
+	return c
 }
 
 // neverQueued is the channel of every future that go-tarantool refused to
 // queue: it has one for all of them.
 var neverQueued = (&tarantool.Future{}).WaitChan()
 
-// Do sends a request and waits for its answer, until ctx ends. An error is an
-// *Error, but for ErrTooLarge.
-func (c *Conn) Do(ctx context.Context, typ protocol.Type, body []byte) (Reply, error) {
-	if err := ctx.Err(); err != nil {
-		return Reply{}, &Error{Err: context.Cause(ctx)}
-	}
+// Pending is a request on its way.
+type Pending struct {
+	conn    *Conn
+	request *request
+	future  *tarantool.Future
+}
+
+// Send sends a request without waiting for its answer. counted tells that the
+// caller took room for it from the Budget, which is given back when the request
+// is no longer in flight. The error is an *Error of a request that was not sent;
+// the body may be reused when Send returns.
+func (c *Conn) Send(typ protocol.Type, body []byte, counted bool) (Pending, error) {
 	r := requests.Get().(*request)
-	r.typ, r.body, r.conn = typ, body, c
-	c.flying.add(r)
-	future := c.tnt.Do(r)
-	answered := future.WaitChan()
-	if answered == neverQueued {
-		c.flying.remove(r)
-		release(r)
-		return Reply{}, &Error{Err: c.why(future)}
-	}
-	if done := ctx.Done(); done == nil {
-		<-answered
-	} else {
-		select {
-		case <-answered:
-		case <-done:
-			// The request stays where it is: its answer may still come.
-			return Reply{}, &Error{Sent: true, Err: context.Cause(ctx)}
+	r.typ, r.body, r.conn, r.counted = typ, body, c, counted
+	if !c.flight.add(r) {
+		if counted {
+			c.flight.budget.Give(1)
 		}
+		return Pending{}, &Error{Err: c.why(nil)}
 	}
-	if _, err := future.GetResponse(); err != nil {
-		return Reply{}, &Error{Sent: true, Err: c.why(future)}
+	p := Pending{c, r, c.tnt.Do(r)}
+	if p.Done() == neverQueued {
+		c.flight.remove(r)
+		return Pending{}, &Error{Err: c.why(p.future)}
 	}
-	reply := Reply{Code: r.code, Body: r.reply}
-	release(r)
-	if reply.Code == codeTooLarge {
+	return p, nil
+}
+
+// Done is closed when there is an answer, or will be none.
+func (p Pending) Done() <-chan struct{} { return p.future.WaitChan() }
+
+// Oldest tells whether of all that holds up its connection this is the oldest.
+func (p Pending) Oldest() bool { return p.conn.flight.isOldest(p.request) }
+
+// Reply is the answer, once Done is closed. It may be asked for once. An error
+// is an *Error, but for ErrTooLarge.
+func (p Pending) Reply() (Reply, error) {
+	if _, err := p.future.GetResponse(); err != nil {
+		return Reply{}, &Error{Sent: true, Err: p.conn.why(p.future)}
+	}
+	reply := Reply{Code: p.request.code, Body: p.request.reply}
+	*p.request = request{}
+	requests.Put(p.request)
+	if reply.Code == codeTooLarge && bytes.Equal(reply.Body, tooLargeBody) {
 		return Reply{}, ErrTooLarge
 	}
 	return reply, nil
 }
 
-func release(r *request) {
-	*r = request{}
-	requests.Put(r)
+// Do sends a request and waits for its answer, until ctx ends. An error is an
+// *Error, but for ErrTooLarge.
+func (c *Conn) Do(ctx context.Context, typ protocol.Type, body []byte) (Reply, error) {
+	if ctx.Err() != nil {
+		return Reply{}, &Error{Err: context.Cause(ctx)}
+	}
+	p, err := c.Send(typ, body, false)
+	if err != nil {
+		return Reply{}, err
+	}
+	if done := ctx.Done(); done == nil {
+		<-p.Done()
+	} else {
+		select {
+		case <-p.Done():
+		case <-done:
+			// The request stays where it is: its answer may still come.
+			return Reply{}, &Error{Sent: true, Err: context.Cause(ctx)}
+		}
+	}
+	return p.Reply()
 }
+
+// watch asks for the next event of a key. Servers send the first at once, and
+// each later one only to a client that has asked again.
+func (c *Conn) watch(key string) { c.tnt.Do(&watch{key: key}) }
+
+// Watches tells whether the server pushes what is watched: 2.10 and newer.
+func (c *Conn) Watches() bool { return c.watches }
 
 // Greeting is what the server said of itself.
 func (c *Conn) Greeting() iproto.Greeting { return c.greeting }
 
 // HeldUp tells whether new requests should go to another connection.
 func (c *Conn) HeldUp() bool {
-	since := c.flying.since.Load()
+	since := c.flight.since.Load()
 	return since != 0 && clock()-since > int64(heldUp)
 }
 
-// InFlight is the number of unanswered requests.
-func (c *Conn) InFlight() int { return int(c.flying.count.Load()) }
+// Waiting is for how long the oldest request that holds the connection up has
+// been unanswered; 0 if there is none.
+func (c *Conn) Waiting() time.Duration {
+	since := c.flight.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Duration(clock() - since)
+}
 
-// Silent is for how long no frame has come.
+// Unanswered is for how long the oldest ping is unanswered. go-tarantool pings
+// once a second by itself.
+func (c *Conn) Unanswered() time.Duration { return c.frames.pings.oldest() }
+
+// InFlight is the number of unanswered requests.
+func (c *Conn) InFlight() int { return c.flight.len() }
+
+// Silent is for how long nothing has come.
 func (c *Conn) Silent() time.Duration { return time.Duration(clock() - c.frames.heard.Load()) }
+
+// Stalled is closed while nobody should wait for this connection.
+func (c *Conn) Stalled() <-chan struct{} { return *c.stalled.Load() }
+
+// SetStalled tells all who wait for the connection whether to.
+func (c *Conn) SetStalled(stalled bool) {
+	now := c.stalled.Load()
+	select {
+	case <-*now:
+		if !stalled {
+			fresh := make(chan struct{})
+			c.stalled.Store(&fresh)
+		}
+	default:
+		if stalled {
+			close(*now)
+		}
+	}
+}
 
 // Ended tells whether the connection has ended.
 func (c *Conn) Ended() bool { return c.frames.ended.Load() }
@@ -131,9 +216,6 @@ func (c *Conn) why(future *tarantool.Future) error {
 	_, err := future.GetResponse()
 	return err
 }
-
-// ErrClosed is the end of a connection by its owner.
-var ErrClosed = errors.New("closed by this client")
 
 // Close ends the connection at once; unanswered requests fail.
 func (c *Conn) Close() {

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 
+	protocol "github.com/tarantool/go-iproto"
 	"github.com/tarantool/go-tarantool/v2"
 
 	"github.com/tntsql/tntsql/internal/iproto"
@@ -19,15 +21,28 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// TLS, when it is set, is the configuration for the server at hand.
 	TLS *tls.Config
+	// ServerName is the name that the certificate must have, if the TLS
+	// configuration has none; empty is the host of the address.
+	ServerName string
 	// Credentials gives the user and password for an address; an empty user
 	// is the server's guest.
 	Credentials func(ctx context.Context, address string) (user, password string, err error)
 	// Auth is "auto", "chap-sha1" or "pap-sha256".
 	Auth string
+	// Ordered, if it is set, tells of which servers' connections the requests
+	// must arrive in the order in which they are sent.
+	Ordered func(iproto.Version) bool
+	// Budget is what counted requests take room from.
+	Budget *Budget
+	// Watch are the keys to watch on servers with watchers, and Event gets what
+	// they push, the key and its value, before any later reply. It must not
+	// block or keep the value.
+	Watch []string
+	Event func(key string, value []byte)
 	// MaxResponse is the longest reply, in bytes.
 	MaxResponse int64
-	// Closed, if it is set, is called once when a connection that Dial returned
-	// has ended. It must not block.
+	// Closed, if it is set, is called once when the connection has ended. It
+	// must not block.
 	Closed func()
 	// Logger must be set.
 	Logger *slog.Logger
@@ -35,58 +50,69 @@ type Options struct {
 
 var errPlainPAP = errors.New("the server asks for pap-sha256, which would send the password in the clear: use tls, or auth=pap-sha256 to insist")
 
+var errNoConn = errors.New("Dial returned neither a connection nor an error")
+
 // Dial connects to the instance at address ("host:port", or the absolute path
 // of a Unix socket) and logs in, all within ctx.
 func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
-	d := &dialer{address: address, options: o}
-	tnt, err := connect(ctx, d, tarantool.Opts{
-		SkipSchema: true,
-		Logger:     logger{o.Logger},
-	})
-	if err != nil {
-		if d.frames != nil {
-			_ = d.frames.Close()
+	c := newConn(o.Budget)
+	d := &dialer{address: address, options: o, conn: c}
+	if err := d.connect(ctx); err != nil {
+		if c.frames != nil {
+			_ = c.frames.Close()
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
-	greeting, err := iproto.ParseGreeting(tnt.Greeting.Version)
-	if err != nil {
-		_ = tnt.Close()
-		return nil, err
-	}
-	c := &Conn{tnt: tnt, frames: d.frames, greeting: greeting}
+	c.frames.start()
 	if o.Closed != nil {
 		c.frames.onClose.Store(&o.Closed)
 	}
 	if c.Ended() {
 		return nil, c.why(nil)
 	}
+	if c.watches {
+		for _, key := range o.Watch {
+			c.watch(key)
+		}
+	}
 	return c, nil
 }
 
 // connect turns a panic of go-tarantool on what the server said into an error.
-func connect(ctx context.Context, d tarantool.Dialer, o tarantool.Opts) (conn *tarantool.Connection, err error) {
+func (d *dialer) connect(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", errFraming, r)
+			err = fmt.Errorf("panic while connecting: %v", r)
 		}
 	}()
-	return tarantool.Connect(ctx, d, o)
+	conn, err := d.dial(ctx)
+	if err != nil {
+		return err
+	}
+	if d.conn.greeting, err = iproto.ParseGreeting(conn.Greeting().Version); err != nil {
+		return err
+	}
+	o := tarantool.Opts{SkipSchema: true, Logger: logger{d.options.Logger}}
+	if d.options.Ordered != nil && d.options.Ordered(d.conn.greeting.Version) {
+		o.Concurrency = 1
+	}
+	d.conn.tnt, err = tarantool.Connect(ctx, opened{conn}, o)
+	return err
 }
 
-// dialer is go-tarantool's Dialer with the framing connection at the bottom.
+// dialer builds a connection with the framing one at the bottom.
 type dialer struct {
 	address string
 	options Options
-	frames  *frameConn
+	conn    *Conn
 }
 
-func (d *dialer) Dial(ctx context.Context, o tarantool.DialOpts) (tarantool.Conn, error) {
+func (d *dialer) dial(ctx context.Context) (tarantool.Conn, error) {
 	identify := tarantool.ProtocolDialer{Dialer: tarantool.GreetingDialer{Dialer: socketDialer{d}}}
-	conn, err := identify.Dial(ctx, o)
+	conn, err := identify.Dial(ctx, tarantool.DialOpts{})
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +120,37 @@ func (d *dialer) Dial(ctx context.Context, o tarantool.DialOpts) (tarantool.Conn
 	if err != nil {
 		return nil, err
 	}
-	conn, err = login.Dial(ctx, o)
-	if err != nil {
-		return nil, err
+	if conn, err = login.Dial(ctx, tarantool.DialOpts{}); err != nil {
+		return nil, loginError(err)
 	}
-	d.frames.handshake = false
-	return conn, nil
+	d.conn.watches = slices.Contains(conn.ProtocolInfo().Features, protocol.IPROTO_FEATURE_WATCHERS)
+	return unwatched{conn}, nil
+}
+
+// LoginError tells that the server refuses the user or the password.
+type LoginError struct{ *iproto.ServerError }
+
+func (e *LoginError) Unwrap() error { return e.ServerError }
+
+func loginError(err error) error {
+	var refusal tarantool.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	return &LoginError{&iproto.ServerError{Code: uint32(refusal.Code), Message: refusal.Msg}}
+}
+
+// unwatched hides that the server has watchers: go-tarantool would watch
+// box.shutdown and, once that comes, refuse the statements and the COMMIT of
+// open transactions that the server still waits for.
+type unwatched struct{ tarantool.Conn }
+
+func (u unwatched) ProtocolInfo() tarantool.ProtocolInfo {
+	info := u.Conn.ProtocolInfo()
+	info.Features = slices.DeleteFunc(slices.Clone(info.Features), func(f protocol.Feature) bool {
+		return f == protocol.IPROTO_FEATURE_WATCHERS
+	})
+	return info
 }
 
 func (d *dialer) login(ctx context.Context, conn tarantool.Conn) (*tarantool.AuthDialer, error) {
@@ -138,25 +189,31 @@ func (d socketDialer) Dial(ctx context.Context, _ tarantool.DialOpts) (tarantool
 		dial = (&net.Dialer{}).DialContext
 	}
 	conn, err := dial(ctx, network, d.address)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case conn == nil:
+		return nil, errNoConn
 	}
 	if d.options.TLS != nil {
 		secured := tls.Client(conn, d.tlsConfig())
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
-			return nil, fmt.Errorf("tls: %w", err)
+			return nil, fmt.Errorf("TLS handshake: %w", err)
 		}
 		conn = secured
 	}
-	d.frames = newFrameConn(conn, d.options)
-	return d.frames, nil
+	d.conn.frames = newFrameConn(conn, d.conn, d.options)
+	return d.conn.frames, nil
 }
 
 // tlsConfig is the configuration with the host as the name to verify, unless
 // another name is set.
 func (d socketDialer) tlsConfig() *tls.Config {
 	config := d.options.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName = d.options.ServerName
+	}
 	if config.ServerName == "" {
 		if host, _, err := net.SplitHostPort(d.address); err == nil {
 			config.ServerName = host

@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	protocol "github.com/tarantool/go-iproto"
 	"github.com/tarantool/go-tarantool/v2"
@@ -32,9 +34,10 @@ const (
 	errorFlag   = uint32(protocol.IPROTO_TYPE_ERROR)
 	pingRequest = byte(protocol.IPROTO_PING)
 
-	// codeTooLarge is the code of the error that stands in for a reply beyond
+	// codeTooLarge and tooLarge are of the error that stands in for a reply beyond
 	// the limit. The server's own codes are below 0x8000 and far smaller.
 	codeTooLarge = 0x7fff
+	tooLarge     = "too large for tntsql"
 )
 
 var errFraming = errors.New("the peer does not speak IPROTO")
@@ -53,10 +56,14 @@ type frameConn struct {
 	limit  int64
 	logger *slog.Logger
 
-	greeted   int    // bytes of the greeting handed on
-	handshake bool   // ID and AUTH are decoded by go-tarantool: checked whole
-	head      []byte // a frame of ours to hand on
-	rest      int64  // bytes of the server's frame to hand on as they come
+	conn  *Conn    // whose frames these are
+	keys  []string // what is watched
+	event func(key string, value []byte)
+
+	greeted   int         // bytes of the greeting handed on
+	handshake atomic.Bool // ID and AUTH are decoded by go-tarantool: checked whole
+	head      []byte      // a frame of ours to hand on
+	rest      int64       // bytes of the server's frame to hand on as they come
 
 	pings pingSyncs
 	heard atomic.Int64 // when bytes last came, in nanoseconds of clock()
@@ -68,15 +75,18 @@ type frameConn struct {
 	onClose   atomic.Pointer[func()] // set once the connection is in use
 }
 
-func newFrameConn(conn net.Conn, o Options) *frameConn {
+func newFrameConn(socket net.Conn, conn *Conn, o Options) *frameConn {
 	c := &frameConn{
-		net:       conn,
-		w:         bufio.NewWriterSize(conn, bufferSize),
-		limit:     o.MaxResponse,
-		logger:    o.Logger,
-		handshake: true,
+		net:    socket,
+		w:      bufio.NewWriterSize(socket, bufferSize),
+		limit:  o.MaxResponse,
+		logger: o.Logger,
+		conn:   conn,
+		keys:   o.Watch,
+		event:  o.Event,
 	}
 	c.r = bufio.NewReaderSize(listener{c}, bufferSize)
+	c.handshake.Store(true)
 	c.heard.Store(clock())
 	return c
 }
@@ -89,6 +99,9 @@ func (l listener) Read(p []byte) (int, error) {
 	l.heard.Store(clock())
 	return n, err
 }
+
+// start ends the handshake: from here on replies are this driver's to decode.
+func (c *frameConn) start() { c.handshake.Store(false) }
 
 func (c *frameConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
@@ -155,8 +168,8 @@ func (c *frameConn) admit(h iproto.Header, size int64, bodyAt int) (bool, error)
 		// keep every one of them until the reply.
 		return false, c.drop(whole)
 	case h.Type == eventType:
-		return c.admitEvent(whole, bodyAt)
-	case c.handshake:
+		return false, c.takeEvent(whole, bodyAt)
+	case c.handshake.Load():
 		return true, c.admitChecked(whole, bodyAt)
 	case c.pings.take(h.Sync):
 		if h.Type&errorFlag != 0 {
@@ -166,30 +179,35 @@ func (c *frameConn) admit(h iproto.Header, size int64, bodyAt int) (bool, error)
 		}
 		return true, c.drop(whole)
 	case size > c.limit:
-		c.head = errorFrame(h.Sync, codeTooLarge, "")
+		c.head = errorFrame(h.Sync, codeTooLarge, tooLarge)
 		return true, c.drop(whole)
 	}
 	c.rest = whole
 	return true, nil
 }
 
-// admitEvent lets through an event of a key that this driver watches, if
-// go-tarantool's decoder can take its value.
-func (c *frameConn) admitEvent(whole int64, bodyAt int) (bool, error) {
+// takeEvent reads an event, which never reaches go-tarantool. One that was not
+// asked for, or cannot be read, is dropped.
+func (c *frameConn) takeEvent(whole int64, bodyAt int) error {
 	if whole > maxEvent {
 		c.logger.Warn("event dropped: too large", "bytes", whole)
-		return false, c.drop(whole)
+		return c.drop(whole)
 	}
 	frame := make([]byte, whole)
 	if _, err := io.ReadFull(c.r, frame); err != nil {
-		return false, err
+		return err
 	}
-	if err := checkEvent(frame[bodyAt:]); err != nil {
+	key, value, err := iproto.ParseEvent(frame[bodyAt:])
+	switch {
+	case err != nil:
 		c.logger.Warn("event dropped", "error", err)
-		return false, nil
+	case c.handshake.Load() || !slices.Contains(c.keys, key):
+		c.logger.Warn("event dropped: not asked for", "key", key)
+	default:
+		c.event(key, value)
+		c.conn.watch(key)
 	}
-	c.head = frame
-	return true, nil
+	return nil
 }
 
 // admitChecked hands on a frame of the handshake if it is well-formed.
@@ -258,6 +276,7 @@ func (c *frameConn) Close() error {
 	c.closeOnce.Do(func() {
 		c.closeErr = c.net.Close()
 		c.ended.Store(true)
+		c.conn.flight.end()
 		if closed := c.onClose.Load(); closed != nil {
 			(*closed)()
 		}
@@ -269,18 +288,23 @@ func (c *frameConn) Greeting() tarantool.Greeting         { return tarantool.Gre
 func (c *frameConn) ProtocolInfo() tarantool.ProtocolInfo { return tarantool.ProtocolInfo{} }
 func (c *frameConn) Addr() net.Addr                       { return c.net.RemoteAddr() }
 
-// pingSyncs are the numbers of the pings that wait for an answer.
+// pingSyncs are the numbers of the pings that wait for an answer, oldest first.
 type pingSyncs struct {
 	waiting atomic.Int32
 	mu      sync.Mutex
-	syncs   []uint64
+	pings   []pingSync
+}
+
+type pingSync struct {
+	sync uint64
+	sent int64
 }
 
 func (p *pingSyncs) add(sync uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.syncs = append(p.syncs, sync)
-	p.waiting.Store(int32(len(p.syncs)))
+	p.pings = append(p.pings, pingSync{sync, clock()})
+	p.waiting.Store(int32(len(p.pings)))
 }
 
 func (p *pingSyncs) take(sync uint64) bool {
@@ -289,14 +313,22 @@ func (p *pingSyncs) take(sync uint64) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, s := range p.syncs {
-		if s == sync {
-			p.syncs = append(p.syncs[:i], p.syncs[i+1:]...)
-			p.waiting.Store(int32(len(p.syncs)))
-			return true
-		}
+	i := slices.IndexFunc(p.pings, func(ping pingSync) bool { return ping.sync == sync })
+	if i < 0 {
+		return false
 	}
-	return false
+	p.pings = slices.Delete(p.pings, i, i+1)
+	p.waiting.Store(int32(len(p.pings)))
+	return true
+}
+
+func (p *pingSyncs) oldest() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pings) == 0 {
+		return 0
+	}
+	return time.Duration(clock() - p.pings[0].sent)
 }
 
 // okFrame is an empty successful reply.
@@ -306,9 +338,14 @@ func okFrame(sync uint64) []byte {
 
 // errorFrame is a reply with an error of ours.
 func errorFrame(sync uint64, code uint32, message string) []byte {
-	body := append([]byte{0x81, byte(protocol.IPROTO_ERROR_24), 0xa0 | byte(len(message))}, message...)
-	return frame(sync, errorFlag|code, body)
+	return frame(sync, errorFlag|code, errorBody(message))
 }
+
+func errorBody(message string) []byte {
+	return append([]byte{0x81, byte(protocol.IPROTO_ERROR_24), 0xa0 | byte(len(message))}, message...)
+}
+
+var tooLargeBody = errorBody(tooLarge)
 
 func frame(sync uint64, code uint32, body []byte) []byte {
 	b := []byte{packetMark, 0, 0, 0, 0, 0x82, byte(protocol.IPROTO_REQUEST_TYPE), 0xce}

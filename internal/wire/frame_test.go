@@ -15,13 +15,6 @@ import (
 	"github.com/tntsql/tntsql/internal/wire"
 )
 
-// event is the body of an IPROTO_EVENT.
-func event(key string, value []byte) []byte {
-	b := []byte{0x82, byte(protocol.IPROTO_EVENT_KEY), 0xa0 | byte(len(key))}
-	b = append(b, key...)
-	return append(append(b, byte(protocol.IPROTO_EVENT_DATA)), value...)
-}
-
 // unhashable is a map with an array as its key, which Go maps cannot have.
 var unhashable = []byte{0x81, 0x91, 0x01, 0x02}
 
@@ -32,15 +25,15 @@ func TestUnaskedFramesDoNoHarm(t *testing.T) {
 		many = append(many, fakepeer.Frame(2, chunk, []byte{0x81, 0x30, 0x91, 0x01})...)
 	}
 	for name, frames := range map[string][]byte{
-		"event of the user's key":             fakepeer.Frame(0, evt, event("mine", unhashable)),
-		"event with an unhashable key":        fakepeer.Frame(0, evt, event("box.shutdown", unhashable)),
+		"event of the user's key":             fakepeer.Frame(0, evt, fakepeer.Event("mine", unhashable)),
+		"event with an unhashable key":        fakepeer.Frame(0, evt, fakepeer.Event("box.shutdown", unhashable)),
 		"event with an odd event key":         fakepeer.Frame(0, evt, unhashable),
-		"event nested beyond any stack":       fakepeer.Frame(0, evt, event("box.shutdown", nested(5_000_000))),
-		"event nested beyond the limit":       fakepeer.Frame(0, evt, event("box.shutdown", nested(1000))),
-		"event whose array lies":              fakepeer.Frame(0, evt, event("box.shutdown", []byte{0xdd, 0xff, 0xff, 0xff, 0xff})),
+		"event nested beyond any stack":       fakepeer.Frame(0, evt, fakepeer.Event("box.shutdown", nested(5_000_000))),
+		"event nested beyond the limit":       fakepeer.Frame(0, evt, fakepeer.Event("box.shutdown", nested(1000))),
+		"event whose array lies":              fakepeer.Frame(0, evt, fakepeer.Event("box.shutdown", []byte{0xdd, 0xff, 0xff, 0xff, 0xff})),
 		"event whose string lies":             fakepeer.Frame(0, evt, []byte{0x81, 0x57, 0xdb, 0xff, 0xff, 0xff, 0xff}),
 		"event without a body":                fakepeer.Frame(0, evt, nil),
-		"event that is asked for":             fakepeer.Frame(0, evt, event("box.shutdown", []byte{0xc3})),
+		"event that is asked for":             fakepeer.Frame(0, evt, fakepeer.Event("box.shutdown", []byte{0xc3})),
 		"pushes":                              many,
 		"reply to no request":                 fakepeer.Frame(4242, 0, nested(5_000_000)[:60<<10]),
 		"reply of an unknown type":            fakepeer.Frame(4242, 77, []byte{0x80}),

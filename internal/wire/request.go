@@ -4,11 +4,12 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	protocol "github.com/tarantool/go-iproto"
 	"github.com/tarantool/go-tarantool/v2"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/tntsql/tntsql/internal/iproto"
 )
 
 // request is one request on its way, and its answer. It is go-tarantool's
@@ -17,6 +18,7 @@ type request struct {
 	typ  protocol.Type
 	body []byte // encoded before go-tarantool takes a lock
 
+	counted    bool // has room in the connection's Budget
 	conn       *Conn
 	sent       int64 // clock() when it was handed to go-tarantool
 	prev, next *request
@@ -42,7 +44,7 @@ func (r *request) Async() bool { return false }
 
 // Response is called by go-tarantool's reader when the answer is there.
 func (r *request) Response(h tarantool.Header, body io.Reader) (tarantool.Response, error) {
-	r.conn.flying.remove(r)
+	r.conn.flight.remove(r)
 	r.code = uint32(h.Error)
 	if b, ok := body.(interface{ Bytes() []byte }); ok {
 		r.reply = b.Bytes()
@@ -58,59 +60,19 @@ func (r *request) Decode() ([]any, error) { return nil, nil }
 
 func (r *request) DecodeTyped(any) error { return nil }
 
-// flight counts a connection's unanswered requests and lists, oldest first,
-// those that hold it up. A CALL or EVAL holds up nobody: the server runs each
-// in a fiber of its own and frees its part of the input buffer at once.
-type flight struct {
-	count  atomic.Int64
-	since  atomic.Int64 // when oldest was sent; 0 if there is none
-	mu     sync.Mutex
-	oldest *request
-	newest *request
+// watch is a request for the next event of a key. It has no answer.
+type watch struct {
+	request
+	key string
 }
 
-func (f *flight) add(r *request) {
-	f.count.Add(1)
-	if !r.holdsUp() {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r.sent = clock()
-	r.prev, r.next = f.newest, nil
-	if f.newest != nil {
-		f.newest.next = r
-	} else {
-		f.oldest = r
-		f.since.Store(r.sent)
-	}
-	f.newest = r
+func (w *watch) Type() protocol.Type { return protocol.IPROTO_WATCH }
+
+func (w *watch) Async() bool { return true }
+
+func (w *watch) Body(_ tarantool.SchemaResolver, enc *msgpack.Encoder) error {
+	_, err := enc.Writer().Write(iproto.AppendWatch(nil, w.key))
+	return err
 }
 
-func (f *flight) remove(r *request) {
-	f.count.Add(-1)
-	if !r.holdsUp() {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r.next != nil {
-		r.next.prev = r.prev
-	} else {
-		f.newest = r.prev
-	}
-	if r.prev != nil {
-		r.prev.next = r.next
-		return
-	}
-	f.oldest = r.next
-	if f.oldest != nil {
-		f.since.Store(f.oldest.sent)
-	} else {
-		f.since.Store(0)
-	}
-}
-
-func (r *request) holdsUp() bool {
-	return r.typ != protocol.IPROTO_CALL && r.typ != protocol.IPROTO_EVAL
-}
+func (w *watch) Response(tarantool.Header, io.Reader) (tarantool.Response, error) { return w, nil }

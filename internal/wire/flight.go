@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"sync"
+	"sync/atomic"
+
+	protocol "github.com/tarantool/go-iproto"
+)
+
+// flight is a connection's unanswered requests. Those that hold it up are
+// listed, oldest first. A CALL or EVAL holds up nobody: the server runs each in
+// a fiber of its own and frees its part of the input buffer at once.
+type flight struct {
+	budget *Budget      // of the counted requests
+	since  atomic.Int64 // when oldest was sent; 0 if there is none
+
+	mu      sync.Mutex
+	count   int
+	counted int // those that have room in budget
+	ended   bool
+	oldest  *request
+	newest  *request
+}
+
+// add counts a request that is about to be sent. It is false if the connection
+// has ended.
+func (f *flight) add(r *request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return false
+	}
+	f.count++
+	if r.counted {
+		f.counted++
+	}
+	r.sent = clock()
+	if !r.holdsUp() {
+		return true
+	}
+	r.prev, r.next = f.newest, nil
+	if f.newest != nil {
+		f.newest.next = r
+	} else {
+		f.oldest = r
+		f.since.Store(r.sent)
+	}
+	f.newest = r
+	return true
+}
+
+// remove takes out a request that was answered, or was not sent after all.
+func (f *flight) remove(r *request) {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return
+	}
+	f.count--
+	if r.counted {
+		f.counted--
+		defer f.budget.Give(1)
+	}
+	f.unlink(r)
+	f.mu.Unlock()
+}
+
+func (f *flight) unlink(r *request) {
+	if !r.holdsUp() {
+		return
+	}
+	if r.next != nil {
+		r.next.prev = r.prev
+	} else {
+		f.newest = r.prev
+	}
+	if r.prev != nil {
+		r.prev.next = r.next
+		return
+	}
+	f.oldest = r.next
+	if f.oldest != nil {
+		f.since.Store(f.oldest.sent)
+	} else {
+		f.since.Store(0)
+	}
+}
+
+// end forgets all requests of a connection that has ended.
+func (f *flight) end() {
+	f.mu.Lock()
+	if f.ended {
+		f.mu.Unlock()
+		return
+	}
+	f.ended = true
+	left := f.counted
+	f.count = 0
+	f.since.Store(0)
+	f.mu.Unlock()
+	if left > 0 {
+		f.budget.Give(left)
+	}
+}
+
+func (f *flight) len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+// isOldest tells whether r is what most probably holds the connection up.
+func (f *flight) isOldest(r *request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.oldest == r
+}
+
+func (r *request) holdsUp() bool {
+	return r.typ != protocol.IPROTO_CALL && r.typ != protocol.IPROTO_EVAL
+}

@@ -1,0 +1,105 @@
+package pool
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
+)
+
+// statusShutdown is of an instance that says it is about to end.
+const statusShutdown = "shutdown"
+
+// mailbox keeps what the server pushed last, by key, until run reads it.
+type mailbox struct {
+	arrived  chan struct{}
+	readOnly atomic.Bool // by the last event that said so
+	mu       sync.Mutex
+	events   map[string]iproto.InstanceEvent
+}
+
+func newMailbox() mailbox { return mailbox{arrived: make(chan struct{}, 1)} }
+
+// event takes an event in. It runs in a connection's reader, before the reply
+// that follows.
+func (in *instance) event(key string, value []byte) {
+	if value == nil {
+		return // the key has no value yet
+	}
+	var e iproto.InstanceEvent
+	if key != iproto.ShutdownKey {
+		var err error
+		if e, err = iproto.ParseInstanceEvent(key, value); err != nil {
+			in.pool.options.Logger.Warn("event ignored", "address", in.candidate.Address, "key", key, "error", err)
+			return
+		}
+	}
+	in.mail.put(key, e)
+}
+
+func (m *mailbox) put(key string, e iproto.InstanceEvent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.events == nil {
+		m.events = make(map[string]iproto.InstanceEvent)
+	}
+	m.events[key] = e
+	if key == iproto.StatusKey {
+		m.readOnly.Store(e.ReadOnly)
+	}
+	signal(m.arrived)
+}
+
+func (m *mailbox) take() map[string]iproto.InstanceEvent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := m.events
+	m.events = nil
+	return events
+}
+
+// read brings the state up to what was pushed.
+func (in *instance) read() {
+	if in.control == nil {
+		in.mail.take()
+		return
+	}
+	if in.apply(&in.state) {
+		in.relist = in.pool.options.Peers && !in.state.Denied
+		in.publish()
+	}
+}
+
+// apply writes what was pushed into the state, and tells whether there was
+// anything.
+func (in *instance) apply(state *discovery.Instance) bool {
+	events := in.mail.take()
+	for key, e := range events {
+		switch key {
+		case iproto.StatusKey:
+			in.status = e.Status
+			state.Role = roleOf(e.ReadOnly)
+			if state.Status != discovery.StatusSuspect && state.Status != statusShutdown {
+				state.Status = e.Status
+			}
+		case iproto.IDKey:
+			state.ReplicaSet, state.Name = e.ReplicaSet, e.Name
+		case iproto.ElectionKey:
+			state.Term = e.Term
+		case iproto.SchemaKey:
+			state.Schema = e.Schema
+		}
+	}
+	if _, ok := events[iproto.ShutdownKey]; ok {
+		in.status, state.Status = statusShutdown, statusShutdown
+	}
+	return len(events) > 0
+}
+
+func roleOf(readOnly bool) discovery.Role {
+	if readOnly {
+		return discovery.RoleRO
+	}
+	return discovery.RoleRW
+}

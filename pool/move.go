@@ -1,0 +1,140 @@
+package pool
+
+import (
+	"context"
+	"time"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/verdict"
+	"github.com/tntsql/tntsql/internal/wire"
+)
+
+// oldestPatience is how many probe timeouts the oldest read of a connection
+// waits before it moves: it is probably what holds the server up, and would
+// hold up the next one too.
+const oldestPatience = 5
+
+// await waits for the answer to a request. A read that waits for an instance or
+// a connection which does not answer is sent once more elsewhere, and the first
+// answer counts.
+func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
+	var stalled <-chan struct{}
+	if req.Kind == verdict.Read && reply.Attempts < maxSent {
+		stalled = first.conn.Stalled()
+	}
+	select {
+	case <-first.Done():
+		answer, err := first.Reply()
+		return first, answer, err
+	case <-ctx.Done():
+		return first, wire.Reply{}, left(ctx)
+	case <-stalled:
+	}
+	second := p.move(ctx, s, first, req)
+	if second == nil {
+		return wait(ctx, first)
+	}
+	reply.Attempts++
+	p.resend(ctx, first.known, ReasonMoved, nil)
+	return race(ctx, first, second)
+}
+
+func left(ctx context.Context) error { return &wire.Error{Sent: true, Err: context.Cause(ctx)} }
+
+func wait(ctx context.Context, only *sent) (*sent, wire.Reply, error) {
+	select {
+	case <-only.Done():
+		answer, err := only.Reply()
+		return only, answer, err
+	case <-ctx.Done():
+		return only, wire.Reply{}, left(ctx)
+	}
+}
+
+// race waits for the first answer. A connection that ends is none.
+func race(ctx context.Context, first, second *sent) (*sent, wire.Reply, error) {
+	select {
+	case <-first.Done():
+	case <-second.Done():
+		first, second = second, first
+	case <-ctx.Done():
+		return first, wire.Reply{}, left(ctx)
+	}
+	answer, err := first.Reply()
+	if err != nil {
+		return wait(ctx, second)
+	}
+	return first, answer, nil
+}
+
+// move sends a read that waits in vain once more: to another connection of its
+// instance if that answers, else to another instance, never to a suspect one.
+// It returns nil if the first answer comes, or the context ends, before it can.
+func (p *Pool) move(ctx context.Context, s *selection, first *sent, req *Request) *sent {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-first.Done(): // though the second waits for room or a connection
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if first.Oldest() {
+		patience := time.NewTimer(oldestPatience * p.options.ProbeTimeout)
+		defer patience.Stop()
+		select {
+		case <-patience.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	for {
+		v := p.current.Load()
+		opening := first.reopening(v)
+		if to, ok := s.aside(v, first.in); ok && opening == nil {
+			if second, err := to.start(ctx, s, req); err == nil {
+				return second
+			}
+		}
+		select {
+		case <-opening:
+		case <-v.next:
+		case <-time.After(longPause):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// answering tells whether the instance, the i-th of the view, is not suspect.
+func (v *view) answering(i int) bool {
+	return v.Instances[i].Status == discovery.StatusRunning || v.Instances[i].Status == discovery.StatusOrphan
+}
+
+// reopening waits for another connection to an instance that answers, where one
+// may be had and all that there are are held up. It is nil where none is needed.
+func (s *sent) reopening(v *view) <-chan struct{} {
+	i := v.index(s.in)
+	if i < 0 || !v.answering(i) || s.in.data.free(s.in.pool.options.ConnsPerInstance) != nil {
+		return nil
+	}
+	return s.in.data.open(s.in.pool.options.ConnsPerInstance)
+}
+
+// aside picks where a read moves to.
+func (s *selection) aside(v *view, from *instance) (target, bool) {
+	i := v.index(from)
+	if i >= 0 && v.answering(i) && from.data.free(from.pool.options.ConnsPerInstance) != nil {
+		return target{from, &v.Instances[i], v}, true
+	}
+	var uuid string
+	if i >= 0 {
+		uuid = v.Instances[i].UUID
+	}
+	j := s.pickOther(v, uuid)
+	if j < 0 || !v.answering(j) {
+		return target{}, false
+	}
+	return target{v.instances[j], &v.Instances[j], v}, true
+}

@@ -1,0 +1,58 @@
+package tntsql
+
+import (
+	"time"
+
+	"github.com/tntsql/tntsql/discovery"
+)
+
+// Stats are counters of a Connector since its first use. All handles over one
+// pool count together.
+type Stats struct {
+	// Picks are the requests by the mode that they were routed by.
+	Picks map[Mode]uint64
+	// Resent are the requests that were sent again, by the reason.
+	Resent ResentStats
+	// Rechecks are the times that an error had an instance asked for its role.
+	Rechecks uint64
+	// Reconnects are the control connections that were lost.
+	Reconnects uint64
+	// Waits are the requests that waited for an instance of their mode, and
+	// Waited is their time together.
+	Waits  uint64
+	Waited time.Duration
+}
+
+// ResentStats are requests that were sent again.
+type ResentStats struct {
+	Unsent  uint64 // never left: another instance was picked
+	Refused uint64 // the instance was read-only or loading
+	Lost    uint64 // reads whose connection ended
+	Moved   uint64 // reads that waited for an instance or connection in vain
+}
+
+// Stats returns the counters, without any I/O.
+func (c *Connector) Stats() Stats {
+	p, err := c.start()
+	if err != nil {
+		return Stats{}
+	}
+	counts := p.Counts()
+	picks := make(map[Mode]uint64)
+	for mode := discovery.ModeAny; mode <= discovery.ModePreferRO; mode++ {
+		picks[Mode(mode)] = counts.Picks[mode]
+	}
+	return Stats{
+		Picks: picks,
+		Resent: ResentStats{
+			Unsent:  counts.Unsent,
+			Refused: counts.Refused,
+			Lost:    counts.Lost,
+			Moved:   counts.Moved,
+		},
+		Rechecks:   counts.Rechecks,
+		Reconnects: counts.Reconnects,
+		Waits:      counts.Waits,
+		Waited:     counts.Waited,
+	}
+}
