@@ -5,6 +5,7 @@ go 1.25.0
 require (
 	github.com/XSAM/otelsql v0.44.0
 	github.com/jmoiron/sqlx v1.4.0
+	github.com/miekg/dns v1.1.73
 	github.com/stretchr/testify v1.12.1
 	github.com/tntsql/tntsql v0.0.0
 	go.opentelemetry.io/otel v1.46.0
@@ -26,6 +27,7 @@ require (
 	go.opentelemetry.io/otel/metric v1.46.0 // indirect
 	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect
 )
 
