@@ -3,7 +3,7 @@
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME = 5s
 
-.PHONY: demo test lint bench fuzz tarantool
+.PHONY: demo test lint failover-report bench fuzz tarantool
 
 demo: tarantool
 	go run ./examples/demo
@@ -12,9 +12,13 @@ test: tarantool
 	scripts/install.sh cc
 	GOWORK=off go test -race ./...
 	go -C internal/itest test -race ./...
+	go -C internal/failover test -race ./...
 
 lint:
-	go run $(GOLANGCI_LINT) run ./... ./internal/itest/...
+	go run $(GOLANGCI_LINT) run ./... ./internal/itest/... ./internal/failover/...
+
+failover-report: tarantool
+	go -C internal/failover run ./cmd/failover-report
 
 bench: tarantool
 	go test -run '^$$' -bench . -benchmem ./...

@@ -55,8 +55,9 @@ func parseDSN(dsn string, accept func(p param, value string) error) (*Config, er
 		config: c,
 		accept: accept,
 		seen:   map[string]bool{},
-		// Without "@", "app:33/?word=1" may be a user and a password whose host is missing.
-		quotesNames: hasUserinfo || !strings.Contains(hosts, ":"),
+		// Without "@", "app:33/?word=1" and "app?word=1" may be a user and a password whose host is
+		// missing.
+		quotesNames: hasUserinfo || !strings.Contains(hosts, ":") && slashBeforeQuery(rest),
 	}
 	if kind == schemeSRV {
 		err = q.set("srv", hosts)
@@ -73,6 +74,11 @@ func parseDSN(dsn string, accept func(p param, value string) error) (*Config, er
 		return nil, err
 	}
 	return c, nil
+}
+
+func slashBeforeQuery(rest string) bool {
+	before, _, _ := strings.Cut(rest, "?")
+	return strings.HasSuffix(before, "/")
 }
 
 // cutUserinfo cuts at the only raw "@". With a second one, or with a delimiter before it, the parts

@@ -93,6 +93,7 @@ var brokenDSNs = []struct{ dsn, want string }{
 	{"tarantool://app:s3cr3t@h/?%s3cr3t=1", `name of parameter 1: two hexadecimal digits must follow "%"; percent-encode "%" itself as %25`},
 	{"tarantool://app:s3cr3t@h/?password=s3cr3t", `unknown parameter "password"`},
 	{"tarantool://h/?password=s3cr3t", `unknown parameter "password"`},
+	{"tarantool://ap?s3cr3t=h:3301,g/?read_mode=ro", `parameter 1 is unknown`},
 	{"tarantool://app:33?s3cr3t=1", "parameter 1 is unknown"},
 	{"tarantool://app:33/?read_mode=ro&s3cr3t=1", "parameter 2 is unknown"},
 	{"tarantool://app:33/?read_mod=s3cr3t", `unknown parameter "read_mod"; did you mean "read_mode"?`},
