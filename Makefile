@@ -6,7 +6,7 @@ FUZZTIME = 5s
 .PHONY: demo test lint failover-report bench fuzz tarantool
 
 demo: tarantool
-	go run ./examples/demo
+	@go run ./examples/demo
 
 test: tarantool
 	scripts/install.sh cc
@@ -18,7 +18,7 @@ lint:
 	go run $(GOLANGCI_LINT) run ./... ./internal/itest/... ./internal/failover/...
 
 failover-report: tarantool
-	go -C internal/failover run ./cmd/failover-report
+	go -C internal/failover run ./cmd/failover-report -out results
 
 bench: tarantool
 	go test -run '^$$' -bench . -benchmem ./...
@@ -27,4 +27,4 @@ fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
 
 tarantool:
-	scripts/install.sh tarantool
+	@scripts/install.sh tarantool

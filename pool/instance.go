@@ -308,9 +308,9 @@ func (in *instance) lose(err error) {
 
 var errShutdown = errors.New("the server was shut down")
 
-// lastRequests is how long after the last request of a server that shuts down its
-// connections are closed: one that was picked before the shutdown was known may
-// only now be on its way.
+// lastRequests is how long after the last request of a server that shuts down, or
+// is no longer a member, its connections are closed: one that was picked before
+// that was known may only now be on its way.
 const lastRequests = 50 * time.Millisecond
 
 // finish closes all connections once nothing is in flight: until then, and for
@@ -332,10 +332,13 @@ func (in *instance) leave() {
 	in.pool.running.Go(func() {
 		ticker := time.NewTicker(firstPause)
 		defer ticker.Stop()
-		for in.data.inFlight() > 0 && in.ctx.Err() == nil {
+		for quiet := time.Now(); time.Since(quiet) < lastRequests && in.ctx.Err() == nil; {
 			select {
 			case <-ticker.C:
 			case <-in.ctx.Done():
+			}
+			if in.data.inFlight() > 0 {
+				quiet = time.Now()
 			}
 		}
 		in.drop()
