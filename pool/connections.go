@@ -194,11 +194,11 @@ func (c *connections) inFlight() (n int) {
 }
 
 // markStalled tells those who wait for a connection whether to: not if it owes
-// an answer and nothing has come for the timeout, nor if the whole instance is
-// suspect.
+// an answer and nothing has come for the timeout, nor behind a large reply, nor
+// if the whole instance is suspect.
 func (c *connections) markStalled(timeout time.Duration, suspect bool) {
 	for _, conn := range c.all() {
-		conn.SetStalled(suspect || conn.Waiting() >= timeout && conn.Silent() >= timeout)
+		conn.SetStalled(suspect || conn.Receiving() || conn.Waiting() >= timeout && conn.Silent() >= timeout)
 	}
 }
 

@@ -151,6 +151,13 @@ func (c *Conn) Greeting() iproto.Greeting { return c.greeting }
 // HeldUp tells whether new requests should go to another connection.
 func (c *Conn) HeldUp() bool {
 	since := c.flight.since.Load()
+	return since != 0 && clock()-since > int64(heldUp) || c.Receiving()
+}
+
+// Receiving tells of a large reply that has been on its way for a while: others
+// wait behind it.
+func (c *Conn) Receiving() bool {
+	since := c.frames.bulk.Load()
 	return since != 0 && clock()-since > int64(heldUp)
 }
 

@@ -27,6 +27,7 @@ const (
 	maxEvent     = 4 << 10 // an event that this driver asks for is a small map
 	maxHandshake = 64 << 10
 	maxDepth     = 256
+	bulkSize     = 256 << 10 // a frame that may keep others waiting on a slow link
 
 	packetMark  = 0xce // MessagePack uint32: how every packet's length is written
 	chunkType   = uint32(protocol.IPROTO_CHUNK)
@@ -65,6 +66,7 @@ type frameConn struct {
 	head      []byte      // a frame of ours to hand on
 	rest      int64       // bytes of the server's frame to hand on as they come
 
+	bulk  atomic.Int64 // when the large frame on its way began, by clock(); 0 if there is none
 	pings pingSyncs
 	heard atomic.Int64 // when bytes last came, in nanoseconds of clock()
 
@@ -128,7 +130,9 @@ func (c *frameConn) read(p []byte) (int, error) {
 		return n, nil
 	}
 	n, err := c.r.Read(p[:min(int64(len(p)), c.rest)])
-	c.rest -= int64(n)
+	if c.rest -= int64(n); c.rest == 0 && c.bulk.Load() != 0 {
+		c.bulk.Store(0)
+	}
 	return n, err
 }
 
@@ -162,6 +166,9 @@ func (c *frameConn) nextFrame() error {
 // replaced, or dropped (false). size is its length behind the prefix.
 func (c *frameConn) admit(h iproto.Header, size int64, bodyAt int) (bool, error) {
 	whole := prefixSize + size
+	if size > bulkSize {
+		c.bulk.Store(clock())
+	}
 	switch {
 	case h.Type == chunkType:
 		// box.session.push: nothing here reads it, and go-tarantool would
@@ -232,6 +239,7 @@ func (c *frameConn) admitChecked(whole int64, bodyAt int) error {
 
 func (c *frameConn) drop(whole int64) error {
 	_, err := io.CopyN(io.Discard, c.r, whole)
+	c.bulk.Store(0)
 	return err
 }
 
