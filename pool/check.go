@@ -40,10 +40,10 @@ func (in *instance) check() {
 }
 
 // probe bounds a check by probe_timeout, of which a statement in flight may
-// have waited a part already.
+// have waited a part already, but not where the link is that slow.
 func (in *instance) probe() (context.Context, context.CancelFunc) {
 	timeout := in.pool.options.ProbeTimeout
-	left := max(timeout-in.data.waiting(), timeout/2)
+	left := max(timeout-in.data.waiting(), timeout/2, min(timeout, 2*in.state.Latency))
 	return context.WithTimeoutCause(in.ctx, left, fmt.Errorf("no answer within probe_timeout (%v)", timeout))
 }
 
