@@ -1,0 +1,95 @@
+package failover
+
+import (
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// echo is a connection through a proxy to a server that sends everything back.
+func echo(t *testing.T) (*Proxy, net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(conn, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	p, err := newProxy(listener.Addr().String())
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		conn.Close()
+		p.close()
+		listener.Close()
+	})
+	return p, conn
+}
+
+func answer(conn net.Conn, within time.Duration) (string, error) {
+	b := make([]byte, 1)
+	if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		return "", err
+	}
+	_, err := io.ReadFull(conn, b)
+	return string(b), err
+}
+
+func send(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+}
+
+func TestAStalledProxyLosesNothing(t *testing.T) {
+	p, conn := echo(t)
+	require.NoError(t, p.Stall())
+	send(t, conn, "a")
+	_, err := answer(conn, 200*ms)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	p.Heal()
+	text, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "a", text)
+}
+
+func TestAProxyResets(t *testing.T) {
+	p, conn := echo(t)
+	require.NoError(t, p.Reset())
+	send(t, conn, "a")
+	_, err := answer(conn, 10*time.Second)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+	p.Heal()
+	conn, err = net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	send(t, conn, "b")
+	text, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "b", text)
+}
+
+func TestAProxyDelays(t *testing.T) {
+	p, conn := echo(t)
+	require.NoError(t, p.Delay(100))
+	begun := time.Now()
+	send(t, conn, "a")
+	_, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, time.Since(begun), 100*ms)
+}
