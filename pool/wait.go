@@ -17,7 +17,7 @@ const retryMissed = 50 * time.Millisecond
 
 // settling is how long a new pool looks for an instance of the role that a mode
 // prefers before another serves.
-const settling = 200 * time.Millisecond
+const settling = 500 * time.Millisecond
 
 // NoInstanceError tells that no instance of a mode was to be had in time.
 type NoInstanceError struct {
