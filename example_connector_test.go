@@ -45,7 +45,7 @@ func ExampleConnector_Topology() {
 	dsn, end := replicaSet("")
 	defer end()
 	connector := connectorOf(dsn, nil)
-	defer connector.Close() //nolint:errcheck // it has none
+	defer connector.Close()
 
 	ctx := context.Background()
 	for _, mode := range []tntsql.Mode{tntsql.ModeRW, tntsql.ModeRO} {
