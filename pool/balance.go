@@ -25,11 +25,11 @@ func (s *selection) pick(v *view) int {
 	return s.choose(v, turn, nil)
 }
 
-// pickOther is pick without the instances that were tried, and uuid.
-func (s *selection) pickOther(v *view, uuid string) int {
+// pickOther is pick without the instances that were tried, and those with the
+// uuids.
+func (s *selection) pickOther(v *view, uuids ...string) int {
 	turn := s.pool.turns[s.mode].Add(1)
-	tried := slices.Concat(s.refused, s.missed, []string{uuid})
-	return s.choose(v, turn, tried)
+	return s.choose(v, turn, slices.Concat(s.refused, s.missed, uuids))
 }
 
 // choose goes through the instances of the mode, best class first, each class by

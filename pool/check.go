@@ -56,6 +56,7 @@ func (in *instance) question(ctx context.Context, state discovery.Instance) (dis
 	if err != nil {
 		return discovery.Instance{}, err
 	}
+	in.answered = in.checked
 	next := state
 	next.Latency = smooth(next.Latency, time.Since(in.checked))
 	next.Role, next.Err = roleOf(ballot.ReadOnly), in.data.trouble()

@@ -33,6 +33,9 @@ const (
 	// openPatience is how long a request waits for a new connection though there
 	// is one, held up by others.
 	openPatience = 50 * time.Millisecond
+	// pinnedAfter is how long two statements of a connection are unanswered
+	// before reads behind them move.
+	pinnedAfter = 40 * time.Millisecond
 )
 
 type dialed struct {
@@ -200,6 +203,25 @@ func (c *connections) markStalled(timeout time.Duration, suspect bool) {
 	for _, conn := range c.all() {
 		conn.SetStalled(suspect || conn.Receiving() || conn.Waiting() >= timeout && conn.Silent() >= timeout)
 	}
+}
+
+// markPinned tells those who wait behind two unfinished statements whether to:
+// the server does not read a connection with two, though it answers others.
+// answered is how long ago the instance was asked something that it answered.
+func (c *connections) markPinned(answered time.Duration) {
+	for _, conn := range c.all() {
+		waiting := conn.WaitingPair()
+		conn.SetPinned(waiting >= pinnedAfter && waiting > answered)
+	}
+}
+
+// pairs tells whether a connection has two statements that have been unanswered
+// for longer than quickCheck, and since the time given.
+func (c *connections) pairs(since time.Duration) bool {
+	return slices.ContainsFunc(c.all(), func(conn *wire.Conn) bool {
+		waiting := conn.WaitingPair()
+		return waiting > quickCheck && waiting < since
+	})
 }
 
 // trouble is why there is no data connection, though one was wanted.

@@ -184,3 +184,52 @@ func TestRequestThatWaitsForRoomFollowsTheMaster(t *testing.T) {
 	require.NoError(t, (<-sent).err)
 	assert.Equal(t, []int{1, 10}, served(set))
 }
+
+func TestRequestsGoToAnotherInstanceThatHasRoom(t *testing.T) {
+	const limit = 4
+	set := startSet(t, watched, 2)
+	o := options(set...)
+	o.MaxInFlight = limit
+	p := openReady(t, o)
+	ready := make(chan struct{})
+	set[1].onExecute(fakepeer.Late(ready))
+	var slow []<-chan outcome
+	for range 2 * limit { // by turns: half of them answer at once
+		slow = append(slow, begin(t.Context(), p, request(discovery.ModeRO, verdict.Call)))
+	}
+	require.Eventually(t, func() bool { return set[1].executed() == limit }, patience, tick)
+	for range 100 {
+		o := <-begin(t.Context(), p, request(discovery.ModeRO, verdict.Call))
+		require.NoError(t, o.err)
+		require.Equal(t, set[2].uuid, o.Served.UUID)
+	}
+	assert.Zero(t, p.Counts().Unsent)
+	close(ready)
+	for _, s := range slow {
+		require.NoError(t, (<-s).err)
+	}
+}
+
+func TestWaitingForRoomEndsWithSelectionTimeout(t *testing.T) {
+	s := startServer(t, 0, watched)
+	o := options(s)
+	o.MaxInFlight = 1
+	p := openReady(t, o)
+	ready := make(chan struct{})
+	s.onExecute(fakepeer.Late(ready))
+	slow := begin(t.Context(), p, request(discovery.ModeRW, verdict.Write))
+	arrived(t, s, 1)
+	req := request(discovery.ModeRW, verdict.Write)
+	req.Selection = 50 * time.Millisecond
+	reply, err := p.Do(t.Context(), req)
+	var none *pool.NoInstanceError
+	require.ErrorAs(t, err, &none)
+	assert.Contains(t, none.Instances[0].Err.Error(), "max_in_flight")
+	assert.NoError(t, none.Err)
+	assert.GreaterOrEqual(t, reply.Waited, req.Selection)
+	assert.Zero(t, reply.Attempts)
+	close(ready)
+	require.NoError(t, (<-slow).err)
+	_, err = p.Do(t.Context(), req)
+	require.NoError(t, err, "its room was given back")
+}

@@ -38,19 +38,21 @@ type instance struct {
 	drop      context.CancelFunc
 
 	// Owned by run.
-	control *wire.Conn
-	relist  bool // its peers should be asked for
-	parked  bool // its instance is in use at another address
-	state   discovery.Instance
-	status  string    // what the server last said
-	checked time.Time // when it was last asked
-	listed  time.Time // when it was last asked for its peers
-	looked  time.Time // when a standby was last asked which instance it is
-	backoff time.Duration
-	quick   time.Duration
-	idle    int       // looks without work
-	due     bool      // somebody asked for a check
-	quiet   time.Time // since when a server that shuts down has nothing to do
+	control  *wire.Conn
+	relist   bool // its peers should be asked for
+	parked   bool // its instance is in use at another address
+	state    discovery.Instance
+	status   string    // what the server last said
+	checked  time.Time // when it was last asked
+	answered time.Time // when it was last asked what it answered
+	listed   time.Time // when it was last asked for its peers
+	looked   time.Time // when a standby was last asked which instance it is
+	backoff  time.Duration
+	quick    time.Duration
+	idle     int   // looks without work
+	due      bool  // somebody asked for a check
+	ending   quiet // of a server that shuts down
+	spare    quiet // of an address whose instance is in use at another one
 
 	data  connections
 	busy  atomic.Bool   // data connections are being looked at
@@ -214,7 +216,7 @@ func (in *instance) pause() time.Duration {
 	case in.control == nil:
 		in.backoff = min(max(in.backoff*2, firstPause), maxBackoff)
 		return in.backoff
-	case in.state.Status == discovery.StatusSuspect, in.state.Status == statusShutdown:
+	case in.state.Status == discovery.StatusSuspect, in.state.Status == statusShutdown, in.spare.begun():
 		return firstPause // a check of a suspect has itself taken its time
 	}
 	in.backoff = 0
@@ -313,14 +315,27 @@ var errShutdown = errors.New("the server was shut down")
 // that was known may only now be on its way.
 const lastRequests = 50 * time.Millisecond
 
+// quiet tells when connections that are no longer picked may be closed.
+type quiet struct{ since time.Time }
+
+// lasted tells whether nothing has been in flight for long enough. Each time
+// begins with the first question after a reset.
+func (q *quiet) lasted(inFlight int) bool {
+	if inFlight > 0 || q.since.IsZero() {
+		q.since = time.Now()
+	}
+	return time.Since(q.since) >= lastRequests
+}
+
+func (q *quiet) reset() { q.since = time.Time{} }
+
+func (q *quiet) begun() bool { return !q.since.IsZero() }
+
 // finish closes all connections once nothing is in flight: until then, and for
 // 3 s at most, a server that shuts down waits for those who watch box.shutdown.
 func (in *instance) finish() {
-	if in.data.inFlight() > 0 || in.quiet.IsZero() {
-		in.quiet = time.Now()
-	}
-	if time.Since(in.quiet) >= lastRequests {
-		in.quiet = time.Time{}
+	if in.ending.lasted(in.data.inFlight()) {
+		in.ending.reset()
 		in.data.closeAll()
 		in.lose(errShutdown)
 	}
@@ -332,13 +347,11 @@ func (in *instance) leave() {
 	in.pool.running.Go(func() {
 		ticker := time.NewTicker(firstPause)
 		defer ticker.Stop()
-		for quiet := time.Now(); time.Since(quiet) < lastRequests && in.ctx.Err() == nil; {
+		var q quiet
+		for !q.lasted(in.data.inFlight()) && in.ctx.Err() == nil {
 			select {
 			case <-ticker.C:
 			case <-in.ctx.Done():
-			}
-			if in.data.inFlight() > 0 {
-				quiet = time.Now()
 			}
 		}
 		in.drop()

@@ -47,10 +47,12 @@ func (in *instance) look() bool {
 		in.busy.Store(false)
 	}
 	in.data.markStalled(in.pool.options.ProbeTimeout, false)
+	in.data.markPinned(time.Since(in.answered))
 	if in.control == nil || in.control.Ended() {
 		return false
 	}
-	return in.data.waiting() > quickCheck && time.Since(in.checked) > checkSpacing
+	checked := time.Since(in.checked)
+	return in.data.waiting() > quickCheck && checked > checkSpacing || in.data.pairs(checked)
 }
 
 // suspect publishes that the instance does not answer. It may be busy: SQL does

@@ -18,17 +18,22 @@ const oldestPatience = 5
 // a connection which does not answer is sent once more elsewhere, and the first
 // answer counts.
 func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
-	var stalled <-chan struct{}
+	var stalled, pinned <-chan struct{}
 	if req.Kind == verdict.Read && reply.Attempts < maxSent {
-		stalled = first.conn.Stalled()
+		stalled, pinned = first.conn.Stalled(), first.conn.Pinned()
 	}
-	select {
-	case <-first.Done():
-		answer, err := first.Reply()
-		return first, answer, err
-	case <-ctx.Done():
-		return first, wire.Reply{}, left(ctx)
-	case <-stalled:
+	for moves := false; !moves; {
+		select {
+		case <-first.Done():
+			answer, err := first.Reply()
+			return first, answer, err
+		case <-ctx.Done():
+			return first, wire.Reply{}, left(ctx)
+		case <-pinned:
+			pinned, moves = nil, first.Behind()
+		case <-stalled:
+			moves = true
+		}
 	}
 	second := p.move(ctx, s, first, req)
 	if second == nil {
@@ -92,7 +97,7 @@ func (p *Pool) move(ctx context.Context, s *selection, first *sent, req *Request
 	for {
 		v := p.current.Load()
 		opening := first.reopening(v)
-		if to, ok := s.aside(v, first.in); ok && opening == nil {
+		if to, ok := s.aside(v, first.in); ok && opening == nil && to.in.data.budget.Take(ctx, v.next) {
 			if second, err := to.start(ctx, s, req); err == nil {
 				return second
 			}

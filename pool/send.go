@@ -78,6 +78,9 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 	var reply Reply
 	for {
 		to, err := s.next(ctx)
+		if err == nil {
+			to, err = s.room(ctx, to)
+		}
 		reply.Waited = s.waited
 		if err != nil {
 			return reply, err
@@ -188,26 +191,20 @@ type sent struct {
 // bodyError is a request that cannot be encoded for the server.
 type bodyError struct{ error }
 
-var errNoRoom = errors.New("too many requests in flight")
+var errNoRoom = errors.New("max_in_flight requests are unanswered")
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxBuffer is the largest buffer that is kept for later requests.
 const maxBuffer = 64 << 10
 
-// start sends the request there. An error means that it was not sent.
+// start sends the request there, for which room was taken. An error means that
+// it was not sent.
 func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, error) {
-	budget := to.in.data.budget
-	if !budget.Take(ctx, to.view.next) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, errNoRoom
-	}
 	buffer := buffers.Get().(*[]byte)
 	out, err := to.ready(ctx, s, req, buffer)
 	if err != nil {
-		budget.Give(1)
+		to.in.data.budget.Give(1)
 		return nil, err
 	}
 	out.Pending, err = out.conn.Send(req.Type, *buffer, true) // gives it back itself

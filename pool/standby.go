@@ -13,7 +13,12 @@ const standbyLook = 30 * time.Second
 // standBy gives up the connections of an address while its instance is in use at
 // another one, and tells whether it did.
 func (in *instance) standBy() bool {
-	in.parked = in.hasStandIn() && in.park()
+	if !in.hasStandIn() {
+		in.spare.reset()
+		in.parked = false
+		return false
+	}
+	in.parked = in.park()
 	return in.parked
 }
 
@@ -30,9 +35,10 @@ func (in *instance) hasStandIn() bool {
 }
 
 func (in *instance) park() bool {
-	if in.data.inFlight() > 0 {
+	if connected := in.control != nil || len(in.data.all()) > 0; connected && !in.spare.lasted(in.data.inFlight()) {
 		return false
 	}
+	in.spare.reset()
 	if in.control == nil && in.candidate.UUID == "" && time.Since(in.looked) >= standbyLook {
 		in.looked = time.Now() // it may be another instance by now
 		return false

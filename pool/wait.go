@@ -107,12 +107,58 @@ func (s *selection) try(v *view) (target, bool) {
 	if len(s.refused)+len(s.missed) == 0 {
 		i = s.pick(v)
 	} else {
-		i = s.pickOther(v, "")
+		i = s.pickOther(v)
 	}
 	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.started) < settling {
 		return target{}, false
 	}
 	return target{v.instances[i], &v.Instances[i], v}, true
+}
+
+// room takes room for the request: at the instance that was picked, else at
+// another of the mode that has some, else where it was picked, once there is some.
+func (s *selection) room(ctx context.Context, to target) (target, error) {
+	for {
+		if other, ok := s.roomy(to); ok {
+			return other, nil
+		}
+		waiting, cancel := context.WithTimeout(ctx, s.left())
+		begun := time.Now()
+		got := to.in.data.budget.Take(waiting, to.view.next)
+		over := waiting.Err() != nil
+		cancel()
+		s.waited += time.Since(begun)
+		if got {
+			return to, nil
+		}
+		if over {
+			s.miss(to.known.UUID, errNoRoom)
+			return target{}, s.none(ctx)
+		}
+		var err error // the snapshot has changed
+		if to, err = s.next(ctx); err != nil {
+			return target{}, err
+		}
+	}
+}
+
+// roomy takes room without waiting for it.
+func (s *selection) roomy(to target) (target, bool) {
+	if to.in.data.budget.Try() {
+		return to, true
+	}
+	full := []string{to.known.UUID}
+	for {
+		i := s.pickOther(to.view, full...)
+		if i < 0 {
+			return target{}, false
+		}
+		other := target{to.view.instances[i], &to.view.Instances[i], to.view}
+		if other.in.data.budget.Try() {
+			return other, true
+		}
+		full = append(full, other.known.UUID)
+	}
 }
 
 // lookForLeader has the instance that a refusal names as the leader asked

@@ -34,12 +34,26 @@ func (b *Budget) Used() int {
 	return b.used
 }
 
+// Try takes room for a request if there is some and nobody waits for it.
+func (b *Budget) Try() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.try()
+}
+
+func (b *Budget) try() bool {
+	if b.used >= b.limit || len(b.waiting) > 0 {
+		return false
+	}
+	b.used++
+	return true
+}
+
 // Take waits for room for a request, until ctx ends or stop is closed, and
 // tells whether there is.
 func (b *Budget) Take(ctx context.Context, stop <-chan struct{}) bool {
 	b.mu.Lock()
-	if b.used < b.limit && len(b.waiting) == 0 {
-		b.used++
+	if b.try() {
 		b.mu.Unlock()
 		return true
 	}

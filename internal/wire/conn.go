@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -52,13 +51,14 @@ type Conn struct {
 	greeting iproto.Greeting
 	watches  bool
 	flight   flight
-	stalled  atomic.Pointer[chan struct{}]
+	stalled  alarm
+	pinned   alarm
 }
 
 func newConn(budget *Budget) *Conn {
 	c := &Conn{flight: flight{budget: budget}}
-	moving := make(chan struct{})
-	c.stalled.Store(&moving)
+	c.stalled.reset()
+	c.pinned.reset()
 	return c
 }
 
@@ -99,6 +99,9 @@ func (p Pending) Done() <-chan struct{} { return p.future.WaitChan() }
 
 // Oldest tells whether of all that holds up its connection this is the oldest.
 func (p Pending) Oldest() bool { return p.conn.flight.isOldest(p.request) }
+
+// Behind tells whether two others that hold up its connection are older.
+func (p Pending) Behind() bool { return p.conn.flight.isBehind(p.request) }
 
 // Reply is the answer, once Done is closed. It may be asked for once. An error
 // is an *Error, but for ErrTooLarge.
@@ -151,7 +154,7 @@ func (c *Conn) Greeting() iproto.Greeting { return c.greeting }
 // HeldUp tells whether new requests should go to another connection.
 func (c *Conn) HeldUp() bool {
 	since := c.flight.since.Load()
-	return since != 0 && clock()-since > int64(heldUp) || c.Receiving()
+	return since != 0 && clock()-since > int64(heldUp) || c.pinned.on.Load() || c.Receiving()
 }
 
 // Receiving tells of a large reply that has been on its way for a while: others
@@ -181,24 +184,22 @@ func (c *Conn) InFlight() int { return c.flight.len() }
 // Silent is for how long nothing has come.
 func (c *Conn) Silent() time.Duration { return time.Duration(clock() - c.frames.heard.Load()) }
 
+// WaitingPair is for how long the two oldest requests that hold the connection
+// up have both been unanswered; 0 if there are not two.
+func (c *Conn) WaitingPair() time.Duration { return c.flight.waitingPair() }
+
 // Stalled is closed while nobody should wait for this connection.
-func (c *Conn) Stalled() <-chan struct{} { return *c.stalled.Load() }
+func (c *Conn) Stalled() <-chan struct{} { return c.stalled.raised() }
 
 // SetStalled tells all who wait for the connection whether to.
-func (c *Conn) SetStalled(stalled bool) {
-	now := c.stalled.Load()
-	select {
-	case <-*now:
-		if !stalled {
-			fresh := make(chan struct{})
-			c.stalled.Store(&fresh)
-		}
-	default:
-		if stalled {
-			close(*now)
-		}
-	}
-}
+func (c *Conn) SetStalled(stalled bool) { c.stalled.set(stalled) }
+
+// Pinned is closed while the server does not read this connection, as two of its
+// requests are unfinished: those behind them should not wait.
+func (c *Conn) Pinned() <-chan struct{} { return c.pinned.raised() }
+
+// SetPinned tells those behind the two oldest requests whether to wait.
+func (c *Conn) SetPinned(pinned bool) { c.pinned.set(pinned) }
 
 // Ended tells whether the connection has ended.
 func (c *Conn) Ended() bool { return c.frames.ended.Load() }

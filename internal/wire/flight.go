@@ -3,6 +3,7 @@ package wire
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	protocol "github.com/tarantool/go-iproto"
 )
@@ -103,6 +104,17 @@ func (f *flight) end() {
 	}
 }
 
+// waitingPair is for how long two requests that hold the connection up have been
+// unanswered; 0 if there are not two.
+func (f *flight) waitingPair() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended || f.oldest == nil || f.oldest.next == nil {
+		return 0
+	}
+	return time.Duration(clock() - f.oldest.next.sent)
+}
+
 func (f *flight) len() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,6 +126,13 @@ func (f *flight) isOldest(r *request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.oldest == r
+}
+
+// isBehind tells whether two others that hold the connection up are older than r.
+func (f *flight) isBehind(r *request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.oldest != r && (f.oldest == nil || f.oldest.next != r)
 }
 
 func (r *request) holdsUp() bool {
