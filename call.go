@@ -24,7 +24,7 @@ type Execer interface {
 // Call calls a stored procedure on an instance of mode m, which only the caller
 // can know: a procedure that writes needs ModeRW. Arguments are encoded as
 // parameters of statements are, structs and maps too. A context's Mode has no
-// say.
+// say. In a transaction the call is a part of that, on its instance.
 //
 // A handle of another driver gets ErrNotTarantool.
 func Call(ctx context.Context, on Execer, m Mode, fn string, args ...any) (*Reply, error) {
@@ -72,14 +72,21 @@ const carrier = "/* tntsql: a call, not a statement */"
 func (*invocation) Value() (driver.Value, error) { return nil, ErrNotTarantool }
 
 func through(ctx context.Context, on Execer, inv *invocation) (*Reply, error) {
-	_, err := on.ExecContext(ctx, carrier, inv)
+	err := carry(ctx, on, inv, &inv.arrived)
+	return inv.reply, err
+}
+
+// carry has the driver's ExecContext get what is no statement, through whatever
+// on is.
+func carry(ctx context.Context, on Execer, what driver.Valuer, arrived *bool) error {
+	_, err := on.ExecContext(ctx, carrier, what)
 	switch {
-	case inv.arrived || ended(err):
-		return inv.reply, err
+	case *arrived || ended(err):
+		return err
 	case err == nil || errors.Is(err, ErrNotTarantool):
-		return nil, ErrNotTarantool
+		return ErrNotTarantool
 	}
-	return nil, fmt.Errorf("%w: %w", ErrNotTarantool, err)
+	return fmt.Errorf("%w: %w", ErrNotTarantool, err)
 }
 
 // ended tells of an error that any handle may give before a driver is reached.
@@ -93,14 +100,22 @@ func ended(err error) bool {
 	return err != nil && err.Error() == "sql: database is closed"
 }
 
-// invocationIn returns the invocation that the arguments carry, if they do.
-func invocationIn(args []driver.NamedValue) *invocation {
+// carried is what the only argument of an ExecContext may be in place of a
+// statement's.
+type carried interface {
+	driver.Valuer
+	run(ctx context.Context, c *Conn) error
+}
+
+func carriedBy(args []driver.NamedValue) carried {
 	if len(args) != 1 {
 		return nil
 	}
-	inv, _ := args[0].Value.(*invocation)
-	return inv
+	what, _ := args[0].Value.(carried)
+	return what
 }
+
+func (inv *invocation) run(ctx context.Context, c *Conn) error { return c.invoke(ctx, inv) }
 
 func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
 	inv.arrived = true
@@ -110,12 +125,19 @@ func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
 	if c.connector.config.ReadOnly && (inv.mode == ModeRW || inv.mode == ModePreferRW) {
 		return fmt.Errorf("%w: %s under mode %s", ErrReadOnlyHandle, inv.kind, inv.mode)
 	}
+	if c.tx != nil && c.tx.readOnly && (inv.mode == ModeRW || inv.mode == ModePreferRW) {
+		return c.tx.refuse(fmt.Sprintf("%s under mode %s", inv.kind, inv.mode))
+	}
 	typ := protocol.IPROTO_CALL
 	if inv.kind == KindEval {
 		typ = protocol.IPROTO_EVAL
 	}
+	mode := inv.mode
+	if c.tx != nil {
+		mode = c.tx.mode
+	}
 	reply, err := c.send(ctx, inv.kind, inv.text, &pool.Request{
-		Mode: discovery.Mode(inv.mode),
+		Mode: discovery.Mode(mode),
 		Kind: verdict.Call,
 		Type: typ,
 		Body: inv,

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tntsql/tntsql"
 )
 
 // The behaviours here are those that every driver of database/sql is measured
@@ -51,14 +50,6 @@ func TestManyQueriesLeakNoSession(t *testing.T) {
 	}
 	assert.Equal(t, 1, db.Stats().OpenConnections)
 	assert.Equal(t, connected, connections(t, rs))
-}
-
-func TestATransactionIsRefusedAndNothingIsDone(t *testing.T) {
-	db := open(t)
-	tx, err := db.BeginTx(t.Context(), nil)
-	assert.ErrorIs(t, err, tntsql.ErrTxUnsupported)
-	assert.Nil(t, tx)
-	assert.Zero(t, db.Stats().InUse)
 }
 
 func TestAPreparedStatementIsSharedByGoroutines(t *testing.T) {

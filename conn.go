@@ -11,6 +11,7 @@ import (
 
 	"github.com/tntsql/tntsql/discovery"
 	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/sqltext"
 	"github.com/tntsql/tntsql/internal/verdict"
 	"github.com/tntsql/tntsql/pool"
 )
@@ -23,6 +24,7 @@ type Conn struct {
 	pool      *pool.Pool
 	closed    atomic.Bool
 	onClose   func() error
+	tx        *tx // the open transaction
 }
 
 var (
@@ -48,8 +50,8 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 
 // ExecContext runs a statement for its effects.
 func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if inv := invocationIn(args); inv != nil {
-		return driver.ResultNoRows, c.invoke(ctx, inv)
+	if what := carriedBy(args); what != nil {
+		return driver.ResultNoRows, what.run(ctx, c)
 	}
 	r, err := c.execute(ctx, query, args, true)
 	if err != nil {
@@ -69,13 +71,18 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 	if args, err = bind(text, args); err != nil {
 		return iproto.Result{}, fmt.Errorf("tntsql: %w", err)
 	}
+	return c.run(ctx, query, text, mode, args)
+}
+
+// run sends a statement whose arguments are bound.
+func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, mode Mode, args []driver.NamedValue) (iproto.Result, error) {
 	req := &pool.Request{
 		Mode: discovery.Mode(mode),
 		Kind: effectOf(text),
 		Type: protocol.IPROTO_EXECUTE,
 		Body: &statement{query, args},
 	}
-	if text.Verb == "UPDATE" || text.Verb == "DELETE" {
+	if isVain(text) {
 		req.Vain = noRows
 	}
 	reply, err := c.send(ctx, kindOf(text), query, req)
@@ -91,6 +98,10 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 	}
 	return r, nil
 }
+
+// isVain tells of statements that find no row on an instance that is read-only or
+// lags, and say so rather than fail.
+func isVain(s *sqltext.Statement) bool { return s.Verb == "UPDATE" || s.Verb == "DELETE" }
 
 // noRows tells of a reply that no row was changed.
 func noRows(body []byte) bool {
@@ -122,26 +133,49 @@ func (c *Conn) send(ctx context.Context, kind Kind, query string, req *pool.Requ
 	if c.closed.Load() {
 		return pool.Reply{}, driver.ErrBadConn
 	}
+	c.bound(req)
+	if c.connector.config.Trace == nil && infoFrom(ctx) == nil {
+		return c.do(ctx, req)
+	}
+	return c.observe(ctx, TraceStart{Query: query, Kind: kind, Mode: Mode(req.Mode)}, func() (pool.Reply, error) {
+		return c.do(ctx, req)
+	})
+}
+
+// bound sets the timeouts of the handle.
+func (c *Conn) bound(req *pool.Request) {
 	cfg := c.connector.config
 	req.Selection = cfg.SelectionTimeout
 	if cfg.RequestTimeout != NoLimit {
 		req.Timeout = cfg.RequestTimeout
 	}
-	info, trace := infoFrom(ctx), cfg.Trace
-	if info == nil && trace == nil {
-		reply, err := c.pool.Do(ctx, req)
+}
+
+// do has the request served by the session's transaction, or by the pool.
+func (c *Conn) do(ctx context.Context, req *pool.Request) (pool.Reply, error) {
+	if c.tx != nil {
+		reply, err := c.tx.Do(ctx, req)
 		return reply, outward(ctx, err, reply.Served)
 	}
+	reply, err := c.pool.Do(ctx, req)
+	if err = outward(ctx, err, reply.Served); err != nil && req.Kind == verdict.Call {
+		err = partly(err)
+	}
+	return reply, err
+}
+
+// observe reports what f does to the Trace and to the context's Info.
+func (c *Conn) observe(ctx context.Context, begin TraceStart, f func() (pool.Reply, error)) (pool.Reply, error) {
+	info, trace := infoFrom(ctx), c.connector.config.Trace
 	if trace != nil && trace.Start != nil {
-		trace.Start(ctx, TraceStart{Query: query, Kind: kind, Mode: Mode(req.Mode)})
+		trace.Start(ctx, begin)
 	}
 	start := time.Now()
-	reply, err := c.pool.Do(ctx, req)
-	err = outward(ctx, err, reply.Served)
+	reply, err := f()
 	served := Info{
 		Instance: instanceRef(reply.Served),
-		Mode:     Mode(req.Mode),
-		Kind:     kind,
+		Mode:     begin.Mode,
+		Kind:     begin.Kind,
 		Attempts: reply.Attempts,
 		Wait:     reply.Waited,
 		Duration: time.Since(start),
@@ -169,16 +203,6 @@ func (c *Conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
 
-// BeginTx fails with ErrTxUnsupported: this version has no transactions yet.
-func (c *Conn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) {
-	return nil, fmt.Errorf("%w by this version of the driver", ErrTxUnsupported)
-}
-
-// Begin is BeginTx.
-func (c *Conn) Begin() (driver.Tx, error) {
-	return c.BeginTx(context.Background(), driver.TxOptions{})
-}
-
 // Ping asks an instance of the context's Mode, else of read_mode.
 func (c *Conn) Ping(ctx context.Context) error {
 	mode, err := c.readMode(ctx, "")
@@ -200,21 +224,29 @@ func (emptyBody) Append(b []byte, _ iproto.Version) ([]byte, error) {
 	return append(b, iproto.EmptyBody...), nil
 }
 
-// Close ends the session. Connections belong to the Connector and stay.
+// Close ends the session and rolls back what it has left open. Connections belong
+// to the Connector and stay.
 func (c *Conn) Close() error {
-	if c.closed.Swap(true) || c.onClose == nil {
+	if c.closed.Swap(true) {
+		return nil
+	}
+	c.quit()
+	if c.onClose == nil {
 		return nil
 	}
 	return c.onClose()
 }
 
-// ResetSession does no I/O: a session has no state on a server.
+// ResetSession waits for nothing: all that a session has on a server is an open
+// transaction, which is rolled back.
 func (c *Conn) ResetSession(context.Context) error {
 	if c.closed.Load() {
 		return driver.ErrBadConn
 	}
+	c.quit()
 	return nil
 }
 
-// IsValid is false once the session is closed.
-func (c *Conn) IsValid() bool { return !c.closed.Load() }
+// IsValid is false once the session is closed, and while it has an open
+// transaction: it is not for others then.
+func (c *Conn) IsValid() bool { return !c.closed.Load() && c.tx == nil }

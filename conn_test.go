@@ -133,13 +133,3 @@ func TestASessionThatWasClosedIsABadConnection(t *testing.T) {
 	require.NoError(t, conn.Close())
 	assert.Equal(t, 1, value[int](t, db, "SELECT 1"), "the handle opens another")
 }
-
-func TestBeginTxIsUnsupported(t *testing.T) {
-	db := open(t)
-	_, err := db.BeginTx(t.Context(), nil)
-	assert.ErrorIs(t, err, tntsql.ErrTxUnsupported)
-	_, err = db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelSerializable})
-	assert.ErrorIs(t, err, tntsql.ErrTxUnsupported)
-	_, err = db.Begin()
-	assert.ErrorIs(t, err, tntsql.ErrTxUnsupported)
-}

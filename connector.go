@@ -39,6 +39,7 @@ type cluster struct {
 	texts   *sqltext.Cache
 	columns *iproto.ColumnCache
 	session *sessionSettings
+	noEval  denial // of the batches' EVAL
 
 	mu      sync.Mutex
 	pool    *pool.Pool // nil until the first use

@@ -21,9 +21,12 @@ var (
 	// ErrOutcomeUnknown is every *OutcomeUnknownError: the statement may have
 	// been applied, or may yet be. Look before sending it again.
 	ErrOutcomeUnknown = errors.New("tntsql: outcome unknown")
-	// ErrTxUnsupported is returned by BeginTx where there are no
-	// transactions.
+	// ErrTxUnsupported is returned by BeginTx on servers before 2.10, which
+	// have no transactions over the network.
 	ErrTxUnsupported = errors.New("tntsql: transactions are not supported")
+	// ErrBatchUnsupported is returned by ExecBatch where neither EVAL nor a
+	// transaction can run it.
+	ErrBatchUnsupported = errors.New("tntsql: batches are not supported")
 	// ErrSessionStatement refuses a text that would change a session which
 	// others share, or end a transaction behind the driver's back.
 	ErrSessionStatement = errors.New("tntsql: session statement refused")
@@ -83,6 +86,8 @@ type Error struct {
 	// Stack is the error and its causes, outermost first.
 	Stack    []ErrorFrame
 	Instance InstanceRef
+
+	partly bool // code of the user ran before it, and may have done anything
 }
 
 // ErrorFrame is one error of a server's error stack.
@@ -131,6 +136,19 @@ func (e *Error) hint() string {
 	}
 	return ""
 }
+
+// BatchError tells which statement a batch has come to nothing by.
+type BatchError struct {
+	Index int // of Query among the batch's
+	Query Query
+	Err   error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("tntsql: query %d of the batch: %s", e.Index, bare(e.Err))
+}
+
+func (e *BatchError) Unwrap() error { return e.Err }
 
 // known makes the error of an instance one that callers may see.
 func known(err error) error {
@@ -216,6 +234,30 @@ func (e *NoInstanceError) Unwrap() []error {
 	return []error{ErrNoInstance, e.Err}
 }
 
+// txError tells that a transaction is over, with nothing of it stored, unless it
+// had been committed before.
+type txError struct {
+	from  InstanceRef
+	again bool // all of it may be tried again as it is
+	err   error
+}
+
+func (e *txError) Error() string {
+	return fmt.Sprintf("tntsql: the transaction on %s is over: %s", e.from, bare(e.err))
+}
+
+func (e *txError) Unwrap() error { return e.err }
+
+// partly marks a server's error that came while the user's code ran outside a
+// transaction: what that did before stays done.
+func partly(err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.partly = true
+	}
+	return err
+}
+
 // bare is an error's text without this package's prefix.
 func bare(err error) string {
 	return strings.TrimPrefix(err.Error(), "tntsql: ")
@@ -232,6 +274,8 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 		unknown *pool.UnknownError
 		server  *iproto.ServerError
 		none    *pool.NoInstanceError
+		tx      *pool.TxError
+		old     *pool.UnsupportedError
 	)
 	switch {
 	case errors.As(err, &unknown):
@@ -240,6 +284,15 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 			cause = serverError(server, from)
 		}
 		return &OutcomeUnknownError{Instance: from, Err: cause}
+	case errors.As(err, &tx):
+		cause := withContext(ctx, tx.Err)
+		if errors.As(cause, &server) {
+			cause = serverError(server, InstanceRef{})
+		}
+		return &txError{from, tx.Again, cause}
+	case errors.As(err, &old):
+		return fmt.Errorf("%w by Tarantool %s at %s: they need 2.10 or newer; ExecBatch works on every version",
+			ErrTxUnsupported, old.Version, from)
 	case errors.As(err, &server):
 		return serverError(server, from)
 	case errors.As(err, &none):

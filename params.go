@@ -73,7 +73,7 @@ var params = []param{
 	{name: "max_in_flight", def: "512",
 		field:   countField(func(c *Config) *int { return &c.MaxInFlight }, 1, 1_000_000),
 		meaning: "unanswered requests to each instance, beyond which statements wait unsent (the server's own `net_msg_max` is 768 for all clients): `1` to `1000000`"},
-	{name: "tx_timeout", def: "1h", later: everyValue, field: durationField(func(c *Config) *time.Duration { return &c.TxTimeout }, 1),
+	{name: "tx_timeout", def: "1h", field: durationField(func(c *Config) *time.Duration { return &c.TxTimeout }, 1),
 		meaning: "the server ends a transaction after this, or after BeginTx's deadline if that is earlier"},
 	{name: "stmt_cache", def: "256", later: everyValue, field: stmtCacheField(func(c *Config) *int { return &c.StmtCache }),
 		meaning: "prepared statements kept on the server per connection, reads only: up to `65536`; `0` turns it off"},

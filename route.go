@@ -19,9 +19,11 @@ const (
 	KindCall
 	KindEval
 	KindPing
+	KindTx    // BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE
+	KindBatch // ExecBatch
 )
 
-var kindNames = [...]string{"unknown", "read", "write", "ddl", "call", "eval", "ping"}
+var kindNames = [...]string{"unknown", "read", "write", "ddl", "call", "eval", "ping", "tx", "batch"}
 
 // String is the kind in lower case: "read", "write", "ddl", …
 func (k Kind) String() string {
@@ -39,6 +41,8 @@ func kindOf(s *sqltext.Statement) Kind {
 		return KindWrite
 	case sqltext.DDL:
 		return KindDDL
+	case sqltext.Savepoint:
+		return KindTx
 	}
 	return KindUnknown
 }
@@ -58,6 +62,9 @@ func effectOf(s *sqltext.Statement) verdict.Kind {
 // route decides which instances may serve the statement. effects tells that it
 // was sent by Exec: a read whose rows are thrown away was sent for its effects.
 func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (Mode, error) {
+	if c.tx != nil {
+		return c.tx.mode, c.tx.admit(s)
+	}
 	switch s.Kind {
 	case sqltext.Session:
 		return 0, fmt.Errorf("%w: %s: %s", ErrSessionStatement, s.Verb, sessionAdvice(s.Verb))
@@ -95,7 +102,7 @@ func sessionAdvice(verb string) string {
 	if verb == "SET" || verb == "UPDATE" {
 		return "connections are shared; put session.NAME=value in the DSN"
 	}
-	return "statements are not bound to one connection, and this version has no transactions; in a migration tool, use its way to run outside a transaction"
+	return "use BeginTx, Commit and Rollback; in a migration tool, its way to run outside a transaction"
 }
 
 // readMode is the mode of a read: the context's, the hint's, or read_mode.

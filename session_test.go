@@ -19,11 +19,11 @@ func TestSessionStatementsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	db := open(t, quiet)
 	connectAll(t, rs, db)
 	for text, advice := range map[string]string{
-		"START TRANSACTION":                 "no transactions",
-		"start transaction;":                "no transactions",
-		"/* a comment */ COMMIT":            "no transactions",
-		"COMMIT":                            "no transactions",
-		"ROLLBACK":                          "no transactions",
+		"START TRANSACTION":                 "BeginTx",
+		"start transaction;":                "BeginTx",
+		"/* a comment */ COMMIT":            "BeginTx",
+		"COMMIT":                            "BeginTx",
+		"ROLLBACK":                          "BeginTx",
 		"SAVEPOINT S":                       "outside a transaction",
 		"RELEASE SAVEPOINT S":               "outside a transaction",
 		"ROLLBACK TO SAVEPOINT S":           "outside a transaction",

@@ -66,7 +66,7 @@ func (s *selection) oldestCover() int64 {
 func (b Balancer) prefers(v *view, i, to int) bool {
 	switch b {
 	case LeastInFlight:
-		return v.instances[i].data.budget.Used() < v.instances[to].data.budget.Used()
+		return v.instances[i].conns.budget.Used() < v.instances[to].conns.budget.Used()
 	case Nearest:
 		return latency(v, i) < latency(v, to)
 	}

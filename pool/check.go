@@ -43,7 +43,7 @@ func (in *instance) check() {
 // have waited a part already, but not where the link is that slow.
 func (in *instance) probe() (context.Context, context.CancelFunc) {
 	timeout := in.pool.options.ProbeTimeout
-	left := max(timeout-in.data.waiting(), timeout/2, min(timeout, 2*in.state.Latency))
+	left := max(timeout-in.conns.waiting(), timeout/2, min(timeout, 2*in.state.Latency))
 	return context.WithTimeoutCause(in.ctx, left, fmt.Errorf("no answer within probe_timeout (%v)", timeout))
 }
 
@@ -59,7 +59,7 @@ func (in *instance) question(ctx context.Context, state discovery.Instance) (dis
 	in.answered = in.checked
 	next := state
 	next.Latency = smooth(next.Latency, time.Since(in.checked))
-	next.Role, next.Err = roleOf(ballot.ReadOnly), in.data.trouble()
+	next.Role, next.Err = roleOf(ballot.ReadOnly), in.conns.trouble()
 	watched := in.control.Watches()
 	if !watched {
 		in.status = discovery.StatusRunning
@@ -146,7 +146,7 @@ func (in *instance) failed(ctx context.Context, err error) {
 	case in.control.Ended():
 		in.lose(err)
 	case ctx.Err() != nil && in.silent() > in.pool.options.DeadTimeout:
-		in.data.closeAll()
+		in.conns.closeAll()
 		in.lose(fmt.Errorf("nothing heard for dead_timeout (%v)", in.pool.options.DeadTimeout))
 	default:
 		in.suspect(err)
@@ -156,7 +156,7 @@ func (in *instance) failed(ctx context.Context, err error) {
 // silent is for how long nothing has come on any connection.
 func (in *instance) silent() time.Duration {
 	quiet := in.control.Silent()
-	for _, c := range in.data.all() {
+	for _, c := range in.conns.all() {
 		quiet = min(quiet, c.Silent())
 	}
 	return quiet

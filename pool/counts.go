@@ -72,11 +72,11 @@ func (p *Pool) Load(uuid string) (inFlight int, lag time.Duration) {
 		case uuid == "" || in.UUID != uuid:
 			continue
 		case in.Role == discovery.RoleRW:
-			return v.instances[i].data.inFlight(), 0
+			return v.instances[i].conns.inFlight(), 0
 		case in.Cover > 0:
-			return v.instances[i].data.inFlight(), time.Duration(p.now() - in.Cover)
+			return v.instances[i].conns.inFlight(), time.Duration(p.now() - in.Cover)
 		default:
-			return v.instances[i].data.inFlight(), -1
+			return v.instances[i].conns.inFlight(), -1
 		}
 	}
 	return 0, -1

@@ -54,7 +54,7 @@ type instance struct {
 	ending   quiet // of a server that shuts down
 	spare    quiet // of an address whose instance is in use at another one
 
-	data  connections
+	conns connections
 	busy  atomic.Bool   // data connections are being looked at
 	stir  chan struct{} // they should be
 	hurry chan struct{} // a statement began to wait for an instance
@@ -69,7 +69,7 @@ func newInstance(p *Pool, c Candidate) *instance {
 		pool:      p,
 		candidate: c,
 		state:     unreached(c, c.UUID),
-		data:      newConnections(p.options.MaxInFlight),
+		conns:     newConnections(p.options),
 		stir:      make(chan struct{}, 1),
 		hurry:     make(chan struct{}, 1),
 		lost:      make(chan struct{}, 1),
@@ -115,7 +115,7 @@ func (in *instance) run() {
 // round brings what is known of the instance up to date. asked tells that
 // somebody wants its word, not only what was pushed.
 func (in *instance) round(asked bool) {
-	in.data.tidy()
+	in.conns.tidy()
 	if in.control != nil && in.control.Ended() {
 		in.lose(in.control.Err())
 	}
@@ -129,7 +129,7 @@ func (in *instance) round(asked bool) {
 		}
 	case in.state.Status == statusShutdown:
 		in.finish()
-	case asked || in.wantsPeers() || !in.pushed() || in.data.waiting() > quickCheck:
+	case asked || in.wantsPeers() || !in.pushed() || in.conns.waiting() > quickCheck:
 		in.check()
 	}
 	in.standBy()
@@ -145,7 +145,7 @@ func (in *instance) pushed() bool {
 
 func (in *instance) connect() bool {
 	in.mail.take() // what the last connection said
-	conn, err := in.dial([]string{iproto.StatusKey, iproto.IDKey, iproto.ElectionKey, iproto.SchemaKey, iproto.ShutdownKey}, nil)
+	conn, err := in.dial([]string{iproto.StatusKey, iproto.IDKey, iproto.ElectionKey, iproto.SchemaKey, iproto.ShutdownKey}, false, nil)
 	if err != nil {
 		if in.ctx.Err() == nil {
 			in.down(err)
@@ -161,7 +161,7 @@ func (in *instance) connect() bool {
 	if uuid != in.state.UUID {
 		// Another instance has taken the address: nothing that is known
 		// of the one before holds.
-		in.data.closeAll()
+		in.conns.closeAll()
 		in.state = unreached(in.candidate, uuid)
 	}
 	in.state.Version = conn.Greeting().Version.String()
@@ -176,16 +176,16 @@ func (in *instance) connect() bool {
 	return true
 }
 
-func (in *instance) dial(watch []string, greet func(context.Context, *wire.Conn) error) (*wire.Conn, error) {
+func (in *instance) dial(watch []string, ordered bool, greet func(context.Context, *wire.Conn) error) (*wire.Conn, error) {
 	timeout := in.pool.options.ConnectTimeout
 	ctx, cancel := context.WithTimeoutCause(in.ctx, timeout, fmt.Errorf("no connection within connect_timeout (%v)", timeout))
 	defer cancel()
 	o := in.pool.options.Wire
 	o.ServerName = in.candidate.Host
-	o.Budget = in.data.budget
+	o.Budget = in.conns.budget
 	o.Closed = func() { signal(in.lost) }
 	o.Watch, o.Event = watch, in.event
-	o.Ordered = acceptsWritesReadOnly
+	o.Ordered = func(v iproto.Version) bool { return ordered || acceptsWritesReadOnly(v) }
 	if greet == nil {
 		o.MaxResponse = max(o.MaxResponse, controlReply)
 	}
@@ -257,10 +257,14 @@ func (in *instance) rest(pause time.Duration) {
 			if in.relist || in.state.Status == statusShutdown {
 				return
 			}
-		case <-in.data.wanted:
-			in.openData()
-		case d := <-in.data.dialed:
-			in.data.add(d, in.state.UUID)
+		case <-in.conns.data.wanted:
+			in.open(&in.conns.data)
+		case <-in.conns.streams.wanted:
+			in.open(&in.conns.streams)
+		case d := <-in.conns.data.dialed:
+			in.conns.data.add(d, in.state.UUID)
+		case d := <-in.conns.streams.dialed:
+			in.conns.streams.add(d, in.state.UUID)
 		case <-in.stir:
 			look, stop = in.startLooking()
 		case <-look:
@@ -275,12 +279,12 @@ func (in *instance) rest(pause time.Duration) {
 	}
 }
 
-// openData dials in a goroutine of its own, so that a slow one delays no check.
-func (in *instance) openData() {
+// open dials in a goroutine of its own, so that a slow one delays no check.
+func (in *instance) open(g *group) {
 	in.pool.running.Go(func() {
-		conn, err := in.dial([]string{iproto.StatusKey}, in.pool.options.Greet)
+		conn, err := in.dial([]string{iproto.StatusKey}, g.ordered, in.pool.options.Greet)
 		select {
-		case in.data.dialed <- dialed{conn, err}:
+		case g.dialed <- dialed{conn, err}:
 		case <-in.ctx.Done():
 			if conn != nil {
 				conn.Close()
@@ -334,9 +338,9 @@ func (q *quiet) begun() bool { return !q.since.IsZero() }
 // finish closes all connections once nothing is in flight: until then, and for
 // 3 s at most, a server that shuts down waits for those who watch box.shutdown.
 func (in *instance) finish() {
-	if in.ending.lasted(in.data.inFlight()) {
+	if in.ending.lasted(in.conns.inUse()) {
 		in.ending.reset()
-		in.data.closeAll()
+		in.conns.closeAll()
 		in.lose(errShutdown)
 	}
 }
@@ -348,7 +352,7 @@ func (in *instance) leave() {
 		ticker := time.NewTicker(firstPause)
 		defer ticker.Stop()
 		var q quiet
-		for !q.lasted(in.data.inFlight()) && in.ctx.Err() == nil {
+		for !q.lasted(in.conns.inUse()) && in.ctx.Err() == nil {
 			select {
 			case <-ticker.C:
 			case <-in.ctx.Done():
@@ -364,6 +368,6 @@ func (in *instance) shut() {
 	if in.control != nil {
 		in.control.Close()
 	}
-	in.data.closeAll()
+	in.conns.closeAll()
 	in.asks.take().send()
 }

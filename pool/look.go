@@ -40,19 +40,19 @@ func (in *instance) stirred() {
 // look moves those who wait for a connection that answers nothing, and tells
 // whether the instance should be asked if it still answers at all.
 func (in *instance) look() bool {
-	if in.data.inFlight() > 0 {
+	if in.conns.inFlight() > 0 {
 		in.idle = 0
 	} else if in.idle++; in.idle > idleLooks {
 		in.idle = 0
 		in.busy.Store(false)
 	}
-	in.data.markStalled(in.pool.options.ProbeTimeout, false)
-	in.data.markPinned(time.Since(in.answered))
+	in.conns.markStalled(in.pool.options.ProbeTimeout, false)
+	in.conns.markPinned(time.Since(in.answered))
 	if in.control == nil || in.control.Ended() {
 		return false
 	}
 	checked := time.Since(in.checked)
-	return in.data.waiting() > quickCheck && checked > checkSpacing || in.data.pairs(checked)
+	return in.conns.waiting() > quickCheck && checked > checkSpacing || in.conns.pairs(checked)
 }
 
 // suspect publishes that the instance does not answer. It may be busy: SQL does
@@ -60,15 +60,15 @@ func (in *instance) look() bool {
 // for it moves, and little more is sent to it.
 func (in *instance) suspect(err error) {
 	in.state.Status, in.state.Err = discovery.StatusSuspect, err
-	in.data.budget.SetLimit(min(suspectInFlight, in.pool.options.MaxInFlight))
+	in.conns.budget.SetLimit(min(suspectInFlight, in.pool.options.MaxInFlight))
 	in.publish()
-	in.data.markStalled(in.pool.options.ProbeTimeout, true)
+	in.conns.markStalled(in.pool.options.ProbeTimeout, true)
 }
 
 // trust takes that back, also of one that was connected to anew.
 func (in *instance) trust() {
 	if in.state.Status != discovery.StatusRunning {
-		in.data.budget.SetLimit(in.pool.options.MaxInFlight)
-		in.data.markStalled(in.pool.options.ProbeTimeout, false)
+		in.conns.budget.SetLimit(in.pool.options.MaxInFlight)
+		in.conns.markStalled(in.pool.options.ProbeTimeout, false)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql/discovery"
-	"github.com/tntsql/tntsql/internal/verdict"
 	"github.com/tntsql/tntsql/internal/wire"
 )
 
@@ -19,7 +18,7 @@ const oldestPatience = 5
 // answer counts.
 func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
 	var stalled, pinned <-chan struct{}
-	if req.Kind == verdict.Read && reply.Attempts < maxSent {
+	if req.moves() && reply.Attempts < maxSent {
 		stalled, pinned = first.conn.Stalled(), first.conn.Pinned()
 	}
 	for moves := false; !moves; {
@@ -41,7 +40,13 @@ func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Reques
 	}
 	reply.Attempts++
 	p.resend(ctx, first.known, ReasonMoved, nil)
-	return race(ctx, first, second)
+	winner, answer, err := race(ctx, first, second)
+	if winner == first {
+		p.abandon(second)
+	} else {
+		p.abandon(first)
+	}
+	return winner, answer, err
 }
 
 func left(ctx context.Context) error { return &wire.Error{Sent: true, Err: context.Cause(ctx)} }
@@ -96,8 +101,8 @@ func (p *Pool) move(ctx context.Context, s *selection, first *sent, req *Request
 	}
 	for {
 		v := p.current.Load()
-		opening := first.reopening(v)
-		if to, ok := s.aside(v, first.in); ok && opening == nil && to.in.data.budget.Take(ctx, v.next) {
+		opening := first.reopening(v, req)
+		if to, ok := s.aside(v, first, req); ok && opening == nil && to.in.conns.budget.Take(ctx, v.next) {
 			if second, err := to.start(ctx, s, req); err == nil {
 				return second
 			}
@@ -119,19 +124,19 @@ func (v *view) answering(i int) bool {
 
 // reopening waits for another connection to an instance that answers, where one
 // may be had and all that there are are held up. It is nil where none is needed.
-func (s *sent) reopening(v *view) <-chan struct{} {
+func (s *sent) reopening(v *view, req *Request) <-chan struct{} {
 	i := v.index(s.in)
-	if i < 0 || !v.answering(i) || s.in.data.free(s.in.pool.options.ConnsPerInstance) != nil {
+	if i < 0 || !v.answering(i) || s.group.free(req.readsOnly()) != nil {
 		return nil
 	}
-	return s.in.data.open(s.in.pool.options.ConnsPerInstance)
+	return s.group.open(req.readsOnly())
 }
 
 // aside picks where a read moves to.
-func (s *selection) aside(v *view, from *instance) (target, bool) {
-	i := v.index(from)
-	if i >= 0 && v.answering(i) && from.data.free(from.pool.options.ConnsPerInstance) != nil {
-		return target{from, &v.Instances[i], v}, true
+func (s *selection) aside(v *view, from *sent, req *Request) (target, bool) {
+	i := v.index(from.in)
+	if i >= 0 && v.answering(i) && from.group.free(req.readsOnly()) != nil {
+		return target{from.in, &v.Instances[i], v}, true
 	}
 	var uuid string
 	if i >= 0 {

@@ -252,6 +252,16 @@ func (p *Pool) leave() {
 	}
 }
 
+// spawn runs f in a goroutine that Close waits for, unless all connections are
+// closed already.
+func (p *Pool) spawn(f func()) {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
+	if p.ctx.Err() == nil {
+		p.running.Go(f)
+	}
+}
+
 // Close refuses new requests and those that still wait for an instance, lets
 // those in flight finish for up to CloseTimeout, then ends every connection and
 // goroutine of the pool.
@@ -265,7 +275,9 @@ func (p *Pool) Close() {
 	}
 	close(p.stopping)
 	p.drain()
+	p.publishing.Lock()
 	p.cancel()
+	p.publishing.Unlock()
 	p.running.Wait()
 	close(p.closed)
 }

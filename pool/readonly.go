@@ -29,7 +29,7 @@ func acceptsWritesReadOnly(v iproto.Version) bool {
 	return v.Minor < 5
 }
 
-var errVain = errors.New("no rows were changed, on an instance that is no longer writable")
+var errVain = errors.New("the instance is no longer writable, and nothing was changed")
 
 // voted tells what the vote in front of a write said.
 func (s *sent) voted(ctx context.Context) error {

@@ -27,15 +27,28 @@ type Request struct {
 	Kind verdict.Kind
 	Type protocol.Type
 	Body Body
+	// Writes tells of a BEGIN that the transaction may write.
+	Writes bool
 	// Vain, if it is set, tells of an answer that it says nothing if the
 	// instance is no longer writable: an UPDATE or DELETE of no rows.
 	Vain func(body []byte) bool
+	// Failure, if it is set, finds a server's error in the body of an answer that
+	// is OK: what the statements of an EVAL came to.
+	Failure func(body []byte) *iproto.ServerError
 	// Selection is how long it waits for an instance of its mode.
 	Selection time.Duration
 	// Timeout is from sending to the reply, for a context without a deadline;
 	// 0 is no limit.
 	Timeout time.Duration
 }
+
+// readsOnly tells that it waits for no quorum.
+func (r *Request) readsOnly() bool {
+	return r.Kind == verdict.Read || r.Kind == verdict.Begin && !r.Writes
+}
+
+// moves tells whether it may be sent once more while it is unanswered.
+func (r *Request) moves() bool { return r.Kind == verdict.Read || r.Kind == verdict.Begin }
 
 // Reply is the answer to a request, and how it came about. It is filled in as
 // far as it goes when there is an error too.
@@ -73,6 +86,12 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	defer p.leave()
+	reply, _, err := p.do(ctx, req)
+	return reply, err
+}
+
+// do returns also what was answered, if something was.
+func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 	p.counts.picks[req.Mode].Add(1)
 	s := selection{pool: p, mode: req.Mode, timeout: req.Selection}
 	var reply Reply
@@ -83,18 +102,18 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		}
 		reply.Waited = s.waited
 		if err != nil {
-			return reply, err
+			return reply, nil, err
 		}
 		before := reply.Attempts
-		v, err := p.attempt(ctx, &s, to, req, &reply)
+		sent, v, err := p.attempt(ctx, &s, to, req, &reply)
 		switch {
 		case err == nil || reply.Attempts == maxSent:
-			return reply, err
+			return reply, sent, err
 		case ctx.Err() != nil && reply.Attempts == 0 && v == verdict.Again:
 			s.miss(to.known.UUID, err)
-			return reply, s.none(ctx)
+			return reply, nil, s.none(ctx)
 		case ctx.Err() != nil:
-			return reply, err
+			return reply, nil, err
 		}
 		switch v {
 		case verdict.Again:
@@ -107,12 +126,12 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		case verdict.Refused:
 			s.lookForLeader(err)
 			if to.in.ask(ctx) != nil || req.Kind != verdict.Read && to.serves(req.Mode) {
-				return reply, err
+				return reply, nil, err
 			}
 			s.refused = append(s.refused, to.known.UUID)
 			p.resend(ctx, to.known, ReasonRefused, err)
 		default:
-			return reply, err
+			return reply, nil, err
 		}
 	}
 }
@@ -137,33 +156,50 @@ func (to *target) serves(mode discovery.Mode) bool {
 }
 
 // attempt sends the request to one instance and judges what became of it.
-func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Request, reply *Reply) (verdict.Verdict, error) {
+func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Request, reply *Reply) (*sent, verdict.Verdict, error) {
 	sent, err := to.start(ctx, s, req)
 	if err != nil {
 		var broken *bodyError
 		if errors.As(err, &broken) {
-			return verdict.Fail, broken.error
+			return nil, verdict.Fail, broken.error
 		}
-		return verdict.Unsent(req.Kind), err
+		return nil, verdict.Unsent(req.Kind), err
 	}
 	reply.Attempts++
 	reply.Served = to.known
-	if _, bounded := ctx.Deadline(); req.Timeout > 0 && !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout,
-			fmt.Errorf("no answer within request_timeout (%v): %w", req.Timeout, context.DeadlineExceeded))
-		defer cancel()
-	}
+	ctx, cancel := req.bound(ctx)
+	defer cancel()
 	sent, answer, err := p.await(ctx, s, sent, req, reply)
-	if sent != nil {
-		reply.Served = sent.known
+	reply.Served = sent.known
+	v, err := sent.judge(ctx, req, answer, err, reply)
+	if err != nil {
+		p.abandon(sent)
 	}
+	return sent, v, err
+}
+
+// bound applies request_timeout to a context without a deadline.
+func (r *Request) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, bounded := ctx.Deadline(); bounded || r.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, r.Timeout,
+		fmt.Errorf("no answer within request_timeout (%v): %w", r.Timeout, context.DeadlineExceeded))
+}
+
+// judge tells what follows from the answer, or from the error in place of one.
+func (s *sent) judge(ctx context.Context, req *Request, answer wire.Reply, err error, reply *Reply) (verdict.Verdict, error) {
 	var failure *wire.Error
 	switch {
 	case err == nil && answer.Code == 0 && !iproto.HasError(answer.Body):
-		return sent.accept(ctx, req, answer, reply)
+		if req.Failure != nil {
+			if e := req.Failure(answer.Body); e != nil {
+				return s.answered(req.Kind, e)
+			}
+		}
+		return s.accept(ctx, req, answer, reply)
 	case err == nil:
-		return sent.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body))
+		return s.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body))
 	case !errors.As(err, &failure): // answered, with more than may be read
 		return judged(verdict.Left(req.Kind), err)
 	case ctx.Err() != nil:
@@ -184,8 +220,10 @@ type target struct {
 type sent struct {
 	wire.Pending
 	target
-	conn  *wire.Conn
-	front *wire.Pending // the vote in front of it
+	group  *group
+	conn   *wire.Conn
+	stream *wire.Stream  // of a BEGIN
+	front  *wire.Pending // the vote in front of it
 }
 
 // bodyError is a request that cannot be encoded for the server.
@@ -204,10 +242,10 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 	buffer := buffers.Get().(*[]byte)
 	out, err := to.ready(ctx, s, req, buffer)
 	if err != nil {
-		to.in.data.budget.Give(1)
+		to.in.conns.budget.Give(1)
 		return nil, err
 	}
-	out.Pending, err = out.conn.Send(req.Type, *buffer, true) // gives it back itself
+	out.Pending, err = out.send(req.Type, *buffer) // gives it back itself
 	if cap(*buffer) <= maxBuffer {
 		buffers.Put(buffer)
 	}
@@ -218,9 +256,17 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 // ready does all that comes before the request is sent: it finds a connection
 // and encodes the body into the buffer.
 func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *[]byte) (*sent, error) {
-	conn, err := to.in.acquire(ctx, s, req.Kind == verdict.Read)
+	if req.Kind == verdict.Begin && !to.hasStreams() {
+		return nil, &bodyError{&UnsupportedError{to.known.Version}}
+	}
+	out := &sent{target: to, group: to.in.conns.kind(req)}
+	conn, err := to.in.acquire(ctx, s, out.group, req.readsOnly())
 	if err != nil {
 		return nil, err
+	}
+	out.conn = conn
+	if req.Kind == verdict.Begin {
+		out.stream = conn.NewStream()
 	}
 	*buffer, err = req.Body.Append((*buffer)[:0], conn.Greeting().Version)
 	if err != nil {
@@ -229,7 +275,6 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	out := &sent{target: to, conn: conn}
 	if req.Mode == discovery.ModeRW && req.Kind != verdict.Read && acceptsWritesReadOnly(conn.Greeting().Version) {
 		front, err := conn.Send(protocol.IPROTO_VOTE, iproto.EmptyBody, false)
 		if err != nil {
@@ -238,6 +283,13 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 		out.front = &front
 	}
 	return out, nil
+}
+
+func (s *sent) send(typ protocol.Type, body []byte) (wire.Pending, error) {
+	if s.stream != nil {
+		return s.stream.Send(typ, body, true)
+	}
+	return s.conn.Send(typ, body, true)
 }
 
 // accept takes a successful answer, unless the instance's role makes it one
@@ -257,15 +309,21 @@ func (s *sent) accept(ctx context.Context, req *Request, answer wire.Reply, repl
 }
 
 func (s *sent) answered(k verdict.Kind, e *iproto.ServerError) (verdict.Verdict, error) {
-	a := verdict.Answer{Code: e.Code, GivesReason: s.conn.Greeting().Version.AtLeast(2, 10, 0)}
-	if len(e.Stack) > 0 {
-		a.Type = e.Stack[0].Type
-		a.Reason, _ = e.Stack[0].Fields["reason"].(string)
-	}
+	a := answerOf(e, s.conn.Greeting().Version)
 	if a.Refusal() {
 		signal(s.in.asked)
 	}
 	return judged(verdict.Answered(k, a), e)
+}
+
+// answerOf is what a verdict depends on.
+func answerOf(e *iproto.ServerError, v iproto.Version) verdict.Answer {
+	a := verdict.Answer{Code: e.Code, GivesReason: v.AtLeast(2, 10, 0)}
+	if len(e.Stack) > 0 {
+		a.Type = e.Stack[0].Type
+		a.Reason, _ = e.Stack[0].Fields["reason"].(string)
+	}
+	return a
 }
 
 // judged marks the error of a request that may have been applied.

@@ -35,7 +35,7 @@ func (in *instance) hasStandIn() bool {
 }
 
 func (in *instance) park() bool {
-	if connected := in.control != nil || len(in.data.all()) > 0; connected && !in.spare.lasted(in.data.inFlight()) {
+	if connected := in.control != nil || len(in.conns.all()) > 0; connected && !in.spare.lasted(in.conns.inUse()) {
 		return false
 	}
 	in.spare.reset()
@@ -43,7 +43,7 @@ func (in *instance) park() bool {
 		in.looked = time.Now() // it may be another instance by now
 		return false
 	}
-	in.data.closeAll()
+	in.conns.closeAll()
 	if in.control != nil {
 		in.control.Close()
 		in.control, in.looked = nil, time.Now()

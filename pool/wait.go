@@ -124,7 +124,7 @@ func (s *selection) room(ctx context.Context, to target) (target, error) {
 		}
 		waiting, cancel := context.WithTimeout(ctx, s.left())
 		begun := time.Now()
-		got := to.in.data.budget.Take(waiting, to.view.next)
+		got := to.in.conns.budget.Take(waiting, to.view.next)
 		over := waiting.Err() != nil
 		cancel()
 		s.waited += time.Since(begun)
@@ -144,7 +144,7 @@ func (s *selection) room(ctx context.Context, to target) (target, error) {
 
 // roomy takes room without waiting for it.
 func (s *selection) roomy(to target) (target, bool) {
-	if to.in.data.budget.Try() {
+	if to.in.conns.budget.Try() {
 		return to, true
 	}
 	full := []string{to.known.UUID}
@@ -154,7 +154,7 @@ func (s *selection) roomy(to target) (target, bool) {
 			return target{}, false
 		}
 		other := target{to.view.instances[i], &to.view.Instances[i], to.view}
-		if other.in.data.budget.Try() {
+		if other.in.conns.budget.Try() {
 			return other, true
 		}
 		full = append(full, other.known.UUID)

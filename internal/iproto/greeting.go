@@ -32,7 +32,7 @@ func ParseGreeting(line string) (Greeting, error) {
 	if len(words) < 2 || words[1] != "(Binary)" {
 		return Greeting{}, fmt.Errorf("not a greeting of the binary protocol: %q", line)
 	}
-	version, ok := parseVersion(words[0])
+	version, ok := ParseVersion(words[0])
 	if !ok {
 		return Greeting{}, fmt.Errorf("greeting with an unreadable version: %q", line)
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/tarantool/go-iproto"
 )
@@ -39,19 +40,30 @@ func (e *ParamError) Unwrap() error { return e.Err }
 func AppendExecute(b []byte, text string, args []driver.NamedValue, v Version) ([]byte, error) {
 	body := append(b, 0x82, byte(iproto.IPROTO_SQL_TEXT))
 	body = appendString(body, text)
-	return appendBindings(b, body, args, v)
+	return appendBound(b, body, args, v)
 }
 
 // AppendExecuteID appends the body of an EXECUTE of a prepared statement.
 func AppendExecuteID(b []byte, id uint32, args []driver.NamedValue, v Version) ([]byte, error) {
 	body := append(b, 0x82, byte(iproto.IPROTO_STMT_ID))
 	body = appendUint(body, uint64(id))
-	return appendBindings(b, body, args, v)
+	return appendBound(b, body, args, v)
 }
 
-func appendBindings(b, body []byte, args []driver.NamedValue, v Version) ([]byte, error) {
-	body = append(body, byte(iproto.IPROTO_SQL_BIND))
-	body = appendArrayLen(body, len(args))
+func appendBound(b, body []byte, args []driver.NamedValue, v Version) ([]byte, error) {
+	body, err := appendBindings(append(body, byte(iproto.IPROTO_SQL_BIND)), args, v)
+	if err == nil {
+		err = checkSize(len(body) - len(b))
+	}
+	if err != nil {
+		return b, err
+	}
+	return body, nil
+}
+
+// appendBindings appends the array of a statement's parameters.
+func appendBindings(b []byte, args []driver.NamedValue, v Version) ([]byte, error) {
+	body := appendArrayLen(b, len(args))
 	e := encoder{server: v}
 	for i, arg := range args {
 		name := sigiled(arg.Name)
@@ -68,9 +80,6 @@ func appendBindings(b, body []byte, args []driver.NamedValue, v Version) ([]byte
 			err := fmt.Errorf("a map (%T) can only be bound by name: use sql.Named and :name", arg.Value)
 			return b, &ParamError{i + 1, name, err}
 		}
-	}
-	if err := checkSize(len(body) - len(b)); err != nil {
-		return b, err
 	}
 	return body, nil
 }
@@ -148,6 +157,26 @@ func AppendValue(b []byte, v any, server Version) ([]byte, error) {
 		return b, err
 	}
 	return out, nil
+}
+
+// Isolation is what a transaction sees of others that are not finished.
+type Isolation uint8
+
+// The isolation levels of the server, as on the wire.
+const (
+	DefaultIsolation Isolation = iota // as box.cfg says
+	ReadCommitted                     // changes that are committed, though not confirmed yet
+	ReadConfirmed                     // changes that are confirmed
+	BestEffort                        // read-confirmed for those who only read; else read-committed
+	Linearizable                      // what a quorum has; synchronous spaces only
+)
+
+// AppendBegin appends the body of a BEGIN. The server rolls the transaction back
+// after the timeout.
+func AppendBegin(b []byte, timeout time.Duration, level Isolation) []byte {
+	b = append(b, 0x82, byte(iproto.IPROTO_TIMEOUT))
+	b = appendFloat(b, timeout.Seconds())
+	return append(b, byte(iproto.IPROTO_TXN_ISOLATION), byte(level))
 }
 
 // AppendWatch appends the body of a WATCH.

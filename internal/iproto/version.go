@@ -26,8 +26,8 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
-// parseVersion reads "2.6.0", or "3.8.0-entrypoint-5-gabc" without its suffix.
-func parseVersion(text string) (Version, bool) {
+// ParseVersion reads "2.6.0", or "3.8.0-entrypoint-5-gabc" without its suffix.
+func ParseVersion(text string) (Version, bool) {
 	number, _, _ := strings.Cut(text, "-")
 	parts := strings.Split(number, ".")
 	if len(parts) != 3 {

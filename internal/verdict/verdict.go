@@ -15,6 +15,14 @@ const (
 	// Call runs the user's code, which may have done half of anything before
 	// an error: a CALL, an EVAL, a SELECT of a user's function.
 	Call
+	// Begin opens a transaction: sent twice, it opens two, of which one is left
+	// to be rolled back.
+	Begin
+	// InTx is a statement or a call in a transaction, which is lost with its
+	// connection and is never continued elsewhere.
+	InTx
+	// Commit ends a transaction.
+	Commit
 )
 
 // Verdict is what follows.
@@ -34,24 +42,32 @@ const (
 )
 
 // Unsent is the verdict on a request that never left this process.
-func Unsent(Kind) Verdict { return Again }
+func Unsent(k Kind) Verdict {
+	if k.inTx() {
+		return Fail
+	}
+	return Again
+}
+
+func (k Kind) inTx() bool { return k == InTx || k == Commit }
+
+// harmless tells of a request that changes nothing by itself.
+func (k Kind) harmless() bool { return k == Read || k == Begin || k == InTx }
 
 // Lost is the verdict on a request whose connection ended without an answer.
 func Lost(k Kind) Verdict {
-	if k == Read {
+	switch k {
+	case Read, Begin:
 		return Again
+	case InTx:
+		return Fail
 	}
 	return Unknown
 }
 
 // Left is the verdict on a request whose caller's context ended before the
 // answer came.
-func Left(k Kind) Verdict {
-	if k == Read {
-		return Fail
-	}
-	return Unknown
-}
+func Left(k Kind) Verdict { return unlessHarmless(k) }
 
 // Answer is an error that a server answered.
 type Answer struct {
@@ -92,24 +108,24 @@ func Answered(k Kind, a Answer) Verdict {
 		}
 		return refused(k)
 	case protocol.ER_SYNC_QUORUM_TIMEOUT, protocol.ER_SYNC_ROLLBACK, syncTimeout:
-		return unlessRead(k)
+		return unlessHarmless(k)
 	case protocol.ER_PROC_LUA:
 		if a.Type == fiberCancelled {
-			return unlessRead(k)
+			return unlessHarmless(k)
 		}
 	}
 	return Fail
 }
 
 func refused(k Kind) Verdict {
-	if k == Call {
+	if k == Call || k.inTx() {
 		return Fail
 	}
 	return Refused
 }
 
-func unlessRead(k Kind) Verdict {
-	if k == Read {
+func unlessHarmless(k Kind) Verdict {
+	if k.harmless() {
 		return Fail
 	}
 	return Unknown

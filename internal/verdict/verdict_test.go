@@ -15,51 +15,59 @@ const (
 	unknown = verdict.Unknown
 )
 
+// verdicts are those on each kind of request.
+type verdicts struct{ read, write, call, begin, inTx, commit verdict.Verdict }
+
+func each(of func(verdict.Kind) verdict.Verdict) verdicts {
+	return verdicts{
+		of(verdict.Read), of(verdict.Write), of(verdict.Call),
+		of(verdict.Begin), of(verdict.InTx), of(verdict.Commit),
+	}
+}
+
 func TestWithoutAnAnswer(t *testing.T) {
 	tests := []struct {
-		fate              string
-		of                func(verdict.Kind) verdict.Verdict
-		read, write, call verdict.Verdict
+		fate string
+		of   func(verdict.Kind) verdict.Verdict
+		want verdicts
 	}{
-		{"never sent", verdict.Unsent, again, again, again},
-		{"connection lost after sending", verdict.Lost, again, unknown, unknown},
-		{"context ended after sending", verdict.Left, fail, unknown, unknown},
+		{"never sent", verdict.Unsent, verdicts{again, again, again, again, fail, fail}},
+		{"connection lost after sending", verdict.Lost, verdicts{again, unknown, unknown, again, fail, unknown}},
+		{"context ended after sending", verdict.Left, verdicts{fail, unknown, unknown, fail, fail, unknown}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.fate, func(t *testing.T) {
-			assert.Equal(t, tt.read, tt.of(verdict.Read), "read")
-			assert.Equal(t, tt.write, tt.of(verdict.Write), "write")
-			assert.Equal(t, tt.call, tt.of(verdict.Call), "call")
+			assert.Equal(t, tt.want, each(tt.of))
 		})
 	}
 }
 
 func TestAnswered(t *testing.T) {
 	tests := []struct {
-		name              string
-		answer            verdict.Answer
-		read, write, call verdict.Verdict
+		name   string
+		answer verdict.Answer
+		want   verdicts
 	}{
-		{"read-only, 2.10 and newer", verdict.Answer{Code: 7, Reason: "election", GivesReason: true}, refused, refused, fail},
-		{"read-only, older", verdict.Answer{Code: 7}, refused, refused, fail},
-		{"read-only without a reason from 2.10 and newer: the role changed within the transaction", verdict.Answer{Code: 7, GivesReason: true}, fail, fail, fail},
-		{"loading", verdict.Answer{Code: 116}, refused, refused, fail},
-		{"synchronous write: quorum timeout", verdict.Answer{Code: 216}, fail, unknown, unknown},
-		{"synchronous write: rolled back", verdict.Answer{Code: 217}, fail, unknown, unknown},
-		{"synchronous write: detached", verdict.Answer{Code: 295}, fail, unknown, unknown},
-		{"synchronous write: fiber cancelled", verdict.Answer{Code: 32, Type: "FiberIsCancelled"}, fail, unknown, unknown},
-		{"a Lua error", verdict.Answer{Code: 32, Type: "LuajitError"}, fail, fail, fail},
-		{"duplicate key", verdict.Answer{Code: 3}, fail, fail, fail},
-		{"access denied", verdict.Answer{Code: 42}, fail, fail, fail},
-		{"conflict", verdict.Answer{Code: 97}, fail, fail, fail},
-		{"aborted by a yield", verdict.Answer{Code: 154}, fail, fail, fail},
-		{"statement error", verdict.Answer{Code: 159}, fail, fail, fail},
+		{"read-only, 2.10 and newer", verdict.Answer{Code: 7, Reason: "election", GivesReason: true}, verdicts{refused, refused, fail, refused, fail, fail}},
+		{"read-only, older", verdict.Answer{Code: 7}, verdicts{refused, refused, fail, refused, fail, fail}},
+		{"read-only without a reason from 2.10 and newer: the role changed within the transaction", verdict.Answer{Code: 7, GivesReason: true}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"loading", verdict.Answer{Code: 116}, verdicts{refused, refused, fail, refused, fail, fail}},
+		{"synchronous write: quorum timeout", verdict.Answer{Code: 216}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
+		{"synchronous write: rolled back", verdict.Answer{Code: 217}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
+		{"synchronous write: detached", verdict.Answer{Code: 295}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
+		{"synchronous write: fiber cancelled", verdict.Answer{Code: 32, Type: "FiberIsCancelled"}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
+		{"a Lua error", verdict.Answer{Code: 32, Type: "LuajitError"}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"duplicate key", verdict.Answer{Code: 3}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"access denied", verdict.Answer{Code: 42}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"conflict", verdict.Answer{Code: 97}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"aborted by a yield", verdict.Answer{Code: 154}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"statement error", verdict.Answer{Code: 159}, verdicts{fail, fail, fail, fail, fail, fail}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.read, verdict.Answered(verdict.Read, tt.answer), "read")
-			assert.Equal(t, tt.write, verdict.Answered(verdict.Write, tt.answer), "write")
-			assert.Equal(t, tt.call, verdict.Answered(verdict.Call, tt.answer), "call")
+			assert.Equal(t, tt.want, each(func(k verdict.Kind) verdict.Verdict {
+				return verdict.Answered(k, tt.answer)
+			}))
 		})
 	}
 }

@@ -78,15 +78,24 @@ type Pending struct {
 // is no longer in flight. The error is an *Error of a request that was not sent;
 // the body may be reused when Send returns.
 func (c *Conn) Send(typ protocol.Type, body []byte, counted bool) (Pending, error) {
+	return c.send(nil, typ, body, counted)
+}
+
+func (c *Conn) send(stream *tarantool.Stream, typ protocol.Type, body []byte, counted bool) (Pending, error) {
 	r := requests.Get().(*request)
-	r.typ, r.body, r.conn, r.counted = typ, body, c, counted
+	r.typ, r.body, r.conn, r.counted, r.streamed = typ, body, c, counted, stream != nil
 	if !c.flight.add(r) {
 		if counted {
 			c.flight.budget.Give(1)
 		}
 		return Pending{}, &Error{Err: c.why(nil)}
 	}
-	p := Pending{c, r, c.tnt.Do(r)}
+	p := Pending{conn: c, request: r}
+	if stream != nil {
+		p.future = stream.Do(r)
+	} else {
+		p.future = c.tnt.Do(r)
+	}
 	if p.Done() == neverQueued {
 		c.flight.remove(r)
 		return Pending{}, &Error{Err: c.why(p.future)}

@@ -9,8 +9,9 @@ import (
 )
 
 // flight is a connection's unanswered requests. Those that hold it up are
-// listed, oldest first. A CALL or EVAL holds up nobody: the server runs each in
-// a fiber of its own and frees its part of the input buffer at once.
+// listed, oldest first. A CALL or EVAL holds up nobody, unless it is of a stream:
+// the server runs each in a fiber of its own and frees its part of the input
+// buffer at once.
 type flight struct {
 	budget *Budget      // of the counted requests
 	since  atomic.Int64 // when oldest was sent; 0 if there is none
@@ -136,5 +137,5 @@ func (f *flight) isBehind(r *request) bool {
 }
 
 func (r *request) holdsUp() bool {
-	return r.typ != protocol.IPROTO_CALL && r.typ != protocol.IPROTO_EVAL
+	return r.streamed || r.typ != protocol.IPROTO_CALL && r.typ != protocol.IPROTO_EVAL
 }

@@ -19,6 +19,7 @@ type request struct {
 	body []byte // encoded before go-tarantool takes a lock
 
 	counted    bool // has room in the connection's Budget
+	streamed   bool // belongs to a stream
 	conn       *Conn
 	sent       int64 // clock() when it was handed to go-tarantool
 	prev, next *request

@@ -1,0 +1,294 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	protocol "github.com/tarantool/go-iproto"
+
+	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/iproto"
+	"github.com/tntsql/tntsql/internal/verdict"
+	"github.com/tntsql/tntsql/internal/wire"
+)
+
+// UnsupportedError tells that the server has no transactions over IPROTO: 2.10
+// and newer have.
+type UnsupportedError struct{ Version string }
+
+func (e *UnsupportedError) Error() string { return "Tarantool " + e.Version + " has no streams" }
+
+// TxError tells that a transaction is over, or can only be rolled back.
+type TxError struct {
+	// Again tells that all of it may be tried again as it is: its connection or
+	// its instance's role was lost before a COMMIT was sent.
+	Again bool
+	Err   error // why
+}
+
+func (e *TxError) Error() string { return e.Err.Error() }
+func (e *TxError) Unwrap() error { return e.Err }
+
+var (
+	errOver = errors.New("it has been committed or rolled back")
+	// errEnded is what 114 tells: there is no transaction in the stream.
+	errEnded = errors.New("a statement of it has ended it, as OR ROLLBACK, RAISE(ROLLBACK) and box.rollback() do")
+	errStale = errors.New("its instance is no longer writable, and nothing was changed")
+)
+
+// Tx is an open transaction: a stream of one connection to one instance. It has
+// one user at a time. Nothing is sent in the stream while a request there is
+// unanswered: the server runs a stream in order, so whatever stands behind a
+// request would be done whatever becomes of that, and nothing can be withdrawn.
+type Tx struct {
+	pool *Pool
+	target
+	stream *wire.Stream
+	writes bool
+
+	over     bool
+	broken   *TxError      // why it can only be rolled back
+	pending  *wire.Pending // whose caller has left
+	doubtful bool          // it may have ended without a word
+}
+
+// Begin opens a transaction on an instance of the request's mode. The request's
+// Kind is verdict.Begin.
+func (p *Pool) Begin(ctx context.Context, req *Request) (*Tx, Reply, error) {
+	if err := p.enter(); err != nil {
+		return nil, Reply{}, err
+	}
+	if req.Writes {
+		// The role may have changed since the instance was picked.
+		req.Vain = func([]byte) bool { return true }
+	}
+	reply, sent, err := p.do(ctx, req)
+	if err != nil {
+		p.leave()
+		return nil, reply, err
+	}
+	sent.in.conns.open.Add(1)
+	return &Tx{pool: p, target: sent.target, stream: sent.stream, writes: req.Writes}, reply, nil
+}
+
+// Served is the instance that it is on.
+func (t *Tx) Served() *discovery.Instance { return t.known }
+
+// Do runs a statement or a call. The error is a *TxError if the transaction
+// cannot go on.
+func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
+	reply := Reply{Served: t.known}
+	if err := t.usable(ctx); err != nil {
+		return reply, err
+	}
+	if !t.in.conns.budget.Take(ctx, nil) {
+		return reply, context.Cause(ctx)
+	}
+	if ctx.Err() != nil {
+		t.in.conns.budget.Give(1)
+		return reply, context.Cause(ctx)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	var err error
+	if *buffer, err = req.Body.Append((*buffer)[:0], t.stream.Greeting().Version); err != nil {
+		t.in.conns.budget.Give(1)
+		return reply, err
+	}
+	reply.Attempts = 1
+	ctx, cancel := req.bound(ctx)
+	defer cancel()
+	answer, err := t.ask(ctx, req.Type, *buffer, true)
+	t.doubtful = err != nil || req.Kind == verdict.Call
+	switch {
+	case err != nil:
+		return reply, err
+	case t.writes && req.Vain != nil && t.in.mail.readOnly.Load() && req.Vain(answer):
+		signal(t.in.asked)
+		t.broken = &TxError{true, errStale}
+		return reply, t.broken
+	}
+	reply.Body = answer
+	return reply, nil
+}
+
+// usable tells whether a further statement, or COMMIT, makes sense.
+func (t *Tx) usable(ctx context.Context) error {
+	switch {
+	case t.over:
+		return &TxError{Err: errOver}
+	case t.broken != nil:
+		return t.broken
+	case t.stream.Ended():
+		t.broken = &TxError{true, lost(t.stream.Err())}
+		return t.broken
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case t.doubtful:
+		return t.probe(ctx)
+	}
+	return nil
+}
+
+func lost(err error) error { return fmt.Errorf("connection lost: %w", err) }
+
+// savepoint makes the server tell whether there is a transaction: an error ends
+// none, but for those that do so without a word, after which the rest would be
+// committed statement by statement.
+const savepoint = `SAVEPOINT "tntsql"`
+
+func (t *Tx) probe(ctx context.Context) error {
+	body, err := iproto.AppendExecute(nil, savepoint, nil, t.stream.Greeting().Version)
+	if err == nil {
+		_, err = t.ask(ctx, protocol.IPROTO_EXECUTE, body, false)
+	}
+	var server *iproto.ServerError
+	switch {
+	case err == nil:
+		t.doubtful = false
+		return nil
+	case t.broken != nil:
+	case errors.As(err, &server) && protocol.Error(server.Code) == protocol.ER_NO_TRANSACTION:
+		t.broken = &TxError{Err: errEnded}
+	default:
+		t.broken = &TxError{Err: err}
+	}
+	return t.broken
+}
+
+// ask sends a request in the stream and waits for its answer. If that does not
+// come, the transaction is broken.
+func (t *Tx) ask(ctx context.Context, typ protocol.Type, body []byte, counted bool) ([]byte, error) {
+	answer, err := t.send(ctx, typ, body, counted)
+	var failure *wire.Error
+	switch {
+	case err == nil && answer.Code == 0 && !iproto.HasError(answer.Body):
+		return answer.Body, nil
+	case err == nil:
+		return nil, t.refused(iproto.ParseError(answer.Code, answer.Body))
+	case !errors.As(err, &failure):
+		return nil, err
+	case t.pending != nil:
+		t.broken = &TxError{Err: failure.Err}
+	default:
+		t.broken = &TxError{true, failure.Err}
+	}
+	return nil, t.broken
+}
+
+// refused takes an error of the server in, which may tell of the instance's role.
+func (t *Tx) refused(e *iproto.ServerError) *iproto.ServerError {
+	if (verdict.Answer{Code: e.Code}).Refusal() {
+		signal(t.in.asked)
+	}
+	return e
+}
+
+// send sends a request in the stream. If the context ends before its answer
+// comes, it stays pending.
+func (t *Tx) send(ctx context.Context, typ protocol.Type, body []byte, counted bool) (wire.Reply, error) {
+	p, err := t.stream.Send(typ, body, counted)
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	t.in.stirred()
+	select {
+	case <-p.Done():
+		return p.Reply()
+	case <-ctx.Done():
+		t.pending = &p
+		return wire.Reply{}, left(ctx)
+	}
+}
+
+// Break leaves nothing but to roll back.
+func (t *Tx) Break(err error) {
+	if t.broken == nil {
+		t.broken = &TxError{Err: err}
+	}
+}
+
+// Commit ends the transaction. The error is an *UnknownError if it may have been
+// committed; with any other error it was not.
+func (t *Tx) Commit(ctx context.Context) error {
+	if err := t.usable(ctx); err != nil {
+		t.Rollback()
+		return err
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		timeout := t.pool.options.DeadTimeout
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within dead_timeout (%v)", timeout))
+		defer cancel()
+	}
+	answer, err := t.send(ctx, protocol.IPROTO_COMMIT, iproto.EmptyBody, false)
+	defer t.end()
+	var failure *wire.Error
+	switch {
+	case err == nil && answer.Code == 0:
+		return nil
+	case err == nil:
+		e := t.refused(iproto.ParseError(answer.Code, answer.Body))
+		_, err = judged(verdict.Answered(verdict.Commit, answerOf(e, t.stream.Greeting().Version)), e)
+		return err
+	case errors.As(err, &failure) && !failure.Sent:
+		return &TxError{true, failure.Err}
+	default:
+		_, err = judged(verdict.Lost(verdict.Commit), err)
+		return err
+	}
+}
+
+// Rollback ends the transaction. It returns at once: ROLLBACK is sent when the
+// stream has no unanswered request, whatever state any context is in. One that
+// cannot be sent, or is not confirmed, leaves the transaction to its timeout on
+// the server.
+func (t *Tx) Rollback() {
+	if t.over {
+		return
+	}
+	t.over = true
+	t.pool.rollback(t.stream, t.pending)
+	t.close()
+}
+
+// rollback sends ROLLBACK once the request before it is answered.
+func (p *Pool) rollback(stream *wire.Stream, after *wire.Pending) {
+	send := func() { _, _ = stream.Send(protocol.IPROTO_ROLLBACK, iproto.EmptyBody, false) }
+	if after == nil {
+		send()
+		return
+	}
+	p.spawn(func() {
+		select {
+		case <-after.Done():
+			send()
+		case <-p.ctx.Done():
+		}
+	})
+}
+
+// abandon rolls back a transaction that was opened for nobody.
+func (p *Pool) abandon(s *sent) {
+	if s.stream != nil {
+		p.rollback(s.stream, &s.Pending)
+	}
+}
+
+// hasStreams tells whether the server's version has.
+func (to target) hasStreams() bool {
+	v, ok := iproto.ParseVersion(to.known.Version)
+	return ok && v.AtLeast(2, 10, 0)
+}
+
+// end is after a COMMIT.
+func (t *Tx) end() {
+	t.over = true
+	t.close()
+}
+
+func (t *Tx) close() {
+	t.in.conns.open.Add(-1)
+	t.pool.leave()
+}
