@@ -127,7 +127,6 @@ func TestNormalizeRefusesWhatADSNCannotSay(t *testing.T) {
 		"TLS and TLSMode": {func(c *Config) { c.TLS, c.TLSMode = &tls.Config{}, TLSVerifyFull },
 			"tls: TLS is given; leave TLSMode unset"},
 		"read_after_write": {func(c *Config) { c.ReadAfterWrite = ReadAfterWriteOff }, `parameter "read_after_write" is not supported yet`},
-		"tx_timeout":       {func(c *Config) { c.TxTimeout = time.Second }, `parameter "tx_timeout" is not supported yet`},
 		"stmt_cache":       {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
 		"full_metadata":    {func(c *Config) { c.FullMetadata = true }, `parameter "full_metadata" is not supported yet`},
 	} {

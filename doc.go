@@ -42,5 +42,10 @@
 // settings) is shared by all users of a handle, and statements that would change it
 // are refused with [ErrSessionStatement].
 //
-// This version has no transactions: BeginTx fails with [ErrTxUnsupported].
+// # Transactions
+//
+// [RunTx] runs a function in a transaction, and again after a conflict or a failover;
+// sql.DB.BeginTx is there too. They need Tarantool 2.10 or newer, and for memtx
+// spaces memtx_use_mvcc_engine. [ExecBatch] runs statements as one transaction on every
+// version.
 package tntsql

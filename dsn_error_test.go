@@ -138,7 +138,6 @@ var brokenDSNs = []struct{ dsn, want string }{
 	{"tarantool://app:s3cr3t@h/?tls=disable&tls_server_name=s3cr3t", "tls_server_name: needs tls=verify-full, verify-ca or skip-verify"},
 	{"tarantool://app:s3cr3t@h/?tls=true&tls_cert=/s3cr3t", "tls_cert: needs tls_key"},
 	{"tarantool://app:s3cr3t@h/?tls=true&tls_key=/s3cr3t", "tls_key: needs tls_cert"},
-	{"tarantool://app:s3cr3t@h/?tx_timeout=2s", `parameter "tx_timeout" is not supported yet`},
 }
 
 func TestBrokenDSNErrorNamesThePartAndNoSecret(t *testing.T) {

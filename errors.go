@@ -292,7 +292,7 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 		return &txError{from, tx.Again, cause}
 	case errors.As(err, &old):
 		return fmt.Errorf("%w by Tarantool %s at %s: they need 2.10 or newer; ExecBatch works on every version",
-			ErrTxUnsupported, old.Version, from)
+			ErrTxUnsupported, old.Version, old.Address)
 	case errors.As(err, &server):
 		return serverError(server, from)
 	case errors.As(err, &none):

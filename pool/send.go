@@ -257,7 +257,7 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 // and encodes the body into the buffer.
 func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *[]byte) (*sent, error) {
 	if req.Kind == verdict.Begin && !to.hasStreams() {
-		return nil, &bodyError{&UnsupportedError{to.known.Version}}
+		return nil, &bodyError{&UnsupportedError{to.known.Address, to.known.Version}}
 	}
 	out := &sent{target: to, group: to.in.conns.kind(req)}
 	conn, err := to.in.acquire(ctx, s, out.group, req.readsOnly())

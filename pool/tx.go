@@ -15,7 +15,7 @@ import (
 
 // UnsupportedError tells that the server has no transactions over IPROTO: 2.10
 // and newer have.
-type UnsupportedError struct{ Version string }
+type UnsupportedError struct{ Address, Version string }
 
 func (e *UnsupportedError) Error() string { return "Tarantool " + e.Version + " has no streams" }
 
