@@ -21,7 +21,7 @@ type attempts struct {
 // TxOptions are those of the transactions that RunTx begins.
 func TxOptions(o *sql.TxOptions) TxOption { return func(a *attempts) { a.tx = o } }
 
-// MaxAttempts is how often the function is called at most: 16 if it is not set.
+// MaxAttempts is how often the function is called at most: 50 if it is not set.
 // With 1 or less it is called once.
 func MaxAttempts(n int) TxOption { return func(a *attempts) { a.most = n } }
 
@@ -65,7 +65,7 @@ func Retry(ctx context.Context, fn func(context.Context) error, opts ...TxOption
 }
 
 func newAttempts(opts []TxOption) *attempts {
-	a := &attempts{most: 16, min: 2 * time.Millisecond, max: 250 * time.Millisecond}
+	a := &attempts{most: 50, min: 2 * time.Millisecond, max: 250 * time.Millisecond}
 	for _, o := range opts {
 		o(a)
 	}

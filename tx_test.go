@@ -389,3 +389,17 @@ func TestRollbackLeavesNothingOpenOnTheServer(t *testing.T) {
 	eventually(t, "end of all transactions", func() bool { return open() == 0 })
 	assert.EqualValues(t, 2, countOnMaster(t, db, name))
 }
+
+func TestSessionSettingsHoldInTransactions(t *testing.T) {
+	name := txTable(t, open(t))
+	for seqScan, allowed := range map[string]bool{"seq_scan=true": true, "seq_scan=false": false} {
+		tx := beginTx(t, open(t, seqScan), nil)
+		rows, err := tx.QueryContext(t.Context(), "SELECT id FROM "+name)
+		if allowed {
+			require.NoError(t, err)
+			require.NoError(t, rows.Close())
+		} else {
+			require.ErrorContains(t, err, "ER_SQL_SEQ_SCAN")
+		}
+	}
+}
