@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -227,4 +228,35 @@ func TestAWriteByAProcedureInTheWrongModeIsRefusedByTheReplica(t *testing.T) {
 	assert.Equal(t, 1, info.Attempts)
 	_, err = tntsql.Eval(t.Context(), db, tntsql.ModeRW, fmt.Sprintf("box.space.%s:insert{1}", name))
 	assert.NoError(t, err)
+}
+
+// A server may push while a call runs, answer with keys that no Go map has, and
+// raise an error without a word.
+func TestCallsThatAnswerOddly(t *testing.T) {
+	db := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	t.Run("pushes", func(t *testing.T) {
+		reply, err := tntsql.Eval(ctx, db, tntsql.ModeRW, `
+			for i = 1, 100 do box.session.push({i, {[{1, 2}] = i}}) end
+			return 'done'`)
+		require.NoError(t, err)
+		assert.Equal(t, []any{"done"}, reply.Values())
+	})
+	t.Run("keys that are arrays or maps", func(t *testing.T) {
+		for _, value := range []string{"{[{1, 2}] = 3}", "{[{a = 1}] = 3, x = 1}", "{x = {[{1}] = {[{2}] = 3}}}"} {
+			reply, err := tntsql.Eval(ctx, db, tntsql.ModeRW, "return "+value)
+			if err == nil {
+				assert.NotEmpty(t, reply.Values())
+			}
+			assert.NotErrorIs(t, err, context.DeadlineExceeded, value)
+		}
+	})
+	t.Run("an error without a message", func(t *testing.T) {
+		_, err := tntsql.Eval(ctx, db, tntsql.ModeRW, "box.error{reason = '', code = 42}")
+		var e *tntsql.Error
+		require.ErrorAs(t, err, &e)
+		assert.EqualValues(t, 42, e.Code)
+	})
+	assert.Equal(t, 1, value[int](t, db, "SELECT 1"))
 }
