@@ -29,7 +29,7 @@ func (s *selection) pick(v *view) int {
 // uuids.
 func (s *selection) pickOther(v *view, uuids ...string) int {
 	turn := s.pool.turns[s.mode].Add(1)
-	return s.choose(v, turn, slices.Concat(s.refused, s.missed, uuids))
+	return s.choose(v, turn, slices.Concat(s.missed, uuids))
 }
 
 // choose goes through the instances of the mode, best class first, each class by

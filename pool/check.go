@@ -39,11 +39,15 @@ func (in *instance) check() {
 	in.failed(ctx, err)
 }
 
-// probe bounds a check by probe_timeout, of which a statement in flight may
-// have waited a part already, but not where the link is that slow.
+// probe bounds a check by probe_timeout, of which a part may have passed since
+// the instance last said anything, if a statement waits; but not where the link is
+// that slow, nor where it is known to be slow already.
 func (in *instance) probe() (context.Context, context.CancelFunc) {
 	timeout := in.pool.options.ProbeTimeout
-	left := max(timeout-in.conns.waiting(), timeout/2, min(timeout, 2*in.state.Latency))
+	left := max(timeout-min(in.conns.waiting(), in.silent()), timeout/2, min(timeout, 2*in.state.Latency))
+	if in.state.Status == discovery.StatusSuspect {
+		left = timeout
+	}
 	return context.WithTimeoutCause(in.ctx, left, fmt.Errorf("no answer within probe_timeout (%v)", timeout))
 }
 

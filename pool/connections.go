@@ -41,8 +41,10 @@ func (c *connections) kind(req *Request) *group {
 
 func (c *connections) all() []*wire.Conn { return slices.Concat(c.data.all(), c.streams.all()) }
 
-// waiting is for how long the oldest statement in flight is unanswered.
-func (c *connections) waiting() (longest time.Duration) {
+// waiting is for how long the oldest statement in flight, or the dial that one
+// waits for, is unanswered.
+func (c *connections) waiting() time.Duration {
+	longest := max(c.data.opening(), c.streams.opening())
 	for _, conn := range c.all() {
 		longest = max(longest, conn.Waiting())
 	}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ type group struct {
 
 	mu      sync.Mutex
 	dialing chan struct{} // closed when the dial on its way ends; nil without one
+	begun   time.Time     // when that began
 	err     error         // of the last dial
 	failed  time.Time     // when that was
 }
@@ -75,13 +77,13 @@ func (g *group) limit(reads bool) int {
 // acquire returns a connection of the instance for one request: the first that
 // nothing holds up, or a new one while there may be more, or the least busy. Its
 // waiting is a part of the selection's.
-func (in *instance) acquire(ctx context.Context, s *selection, g *group, reads bool) (*wire.Conn, error) {
+func (to target) acquire(ctx context.Context, s *selection, g *group, reads bool) (*wire.Conn, error) {
 	if conn := g.free(reads); conn != nil {
 		return conn, nil
 	}
 	if opening := g.open(reads); opening != nil {
 		begun := time.Now()
-		err := in.await(ctx, g, opening, s.left())
+		err := to.await(ctx, s, g, opening)
 		s.waited += time.Since(begun)
 		if err != nil {
 			return nil, err
@@ -94,23 +96,33 @@ func (in *instance) acquire(ctx context.Context, s *selection, g *group, reads b
 }
 
 // await waits until the dial on its way ends, as long as there is nothing
-// better to do.
-func (in *instance) await(ctx context.Context, g *group, opening <-chan struct{}, left time.Duration) error {
+// better to do: an instance that hangs takes connect_timeout to fail.
+func (to target) await(ctx context.Context, s *selection, g *group, opening <-chan struct{}) error {
+	left := s.left()
 	if len(g.all()) > 0 {
 		left = min(left, openPatience)
 	}
 	over := time.NewTimer(left)
 	defer over.Stop()
-	select {
-	case <-opening:
-	case <-over.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-in.ctx.Done():
-		return ErrClosed
+	for v := to.view; ; v = s.pool.current.Load() {
+		if i := v.index(to.in); i < 0 || !v.answering(i) && s.better(v, i) {
+			return errNotAnswering
+		}
+		select {
+		case <-v.next:
+		case <-opening:
+			return nil
+		case <-over.C:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-to.in.ctx.Done():
+			return ErrClosed
+		}
 	}
-	return nil
 }
+
+var errNotAnswering = errors.New("it does not answer, and another instance does")
 
 // free is the first connection that nothing holds up.
 func (g *group) free(reads bool) *wire.Conn {
@@ -152,7 +164,7 @@ func (g *group) open(reads bool) <-chan struct{} {
 	if have >= g.limit(reads) || time.Since(g.failed) < pause {
 		return nil
 	}
-	g.dialing = make(chan struct{})
+	g.dialing, g.begun = make(chan struct{}), time.Now()
 	signal(g.wanted)
 	return g.dialing
 }
@@ -174,6 +186,16 @@ func (g *group) add(d dialed, uuid string) {
 	}
 	close(g.dialing)
 	g.dialing = nil
+}
+
+// opening is for how long a dial has been on its way; 0 if there is none.
+func (g *group) opening() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dialing == nil {
+		return 0
+	}
+	return time.Since(g.begun)
 }
 
 func (g *group) lastError() error {

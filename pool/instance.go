@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -145,7 +144,7 @@ func (in *instance) pushed() bool {
 
 func (in *instance) connect() bool {
 	in.mail.take() // what the last connection said
-	conn, err := in.dial([]string{iproto.StatusKey, iproto.IDKey, iproto.ElectionKey, iproto.SchemaKey, iproto.ShutdownKey}, false, nil)
+	conn, err := in.dialControl()
 	if err != nil {
 		if in.ctx.Err() == nil {
 			in.down(err)
@@ -176,6 +175,19 @@ func (in *instance) connect() bool {
 	return true
 }
 
+// dialControl looks after the data connections meanwhile, which may still be
+// there.
+func (in *instance) dialControl() (conn *wire.Conn, err error) {
+	done := make(chan struct{})
+	in.pool.running.Go(func() {
+		defer close(done)
+		conn, err = in.dial([]string{iproto.StatusKey, iproto.IDKey, iproto.ElectionKey, iproto.SchemaKey, iproto.ShutdownKey}, false, nil)
+	})
+	in.attend(events{done: done})
+	<-done // at once, also when the pool is closed meanwhile
+	return conn, err
+}
+
 func (in *instance) dial(watch []string, ordered bool, greet func(context.Context, *wire.Conn) error) (*wire.Conn, error) {
 	timeout := in.pool.options.ConnectTimeout
 	ctx, cancel := context.WithTimeoutCause(in.ctx, timeout, fmt.Errorf("no connection within connect_timeout (%v)", timeout))
@@ -200,87 +212,9 @@ func (in *instance) dial(watch []string, ordered bool, greet func(context.Contex
 	return conn, nil
 }
 
-// pause is how long to rest before the next round.
-func (in *instance) pause() time.Duration {
-	if in.parked {
-		return standbyLook
-	}
-	o := in.pool.options
-	watched := in.control != nil && in.control.Watches()
-	if in.pool.waiting.Load() > 0 && !watched {
-		in.quick = min(max(in.quick*3/2, firstPause), longPause)
-		return in.quick
-	}
-	in.quick = 0
-	switch {
-	case in.control == nil:
-		in.backoff = min(max(in.backoff*2, firstPause), maxBackoff)
-		return in.backoff
-	case in.state.Status == discovery.StatusSuspect, in.state.Status == statusShutdown, in.spare.begun():
-		return firstPause // a check of a suspect has itself taken its time
-	}
-	in.backoff = 0
-	if o.MaxLag > 0 {
-		return min(o.RefreshInterval, max(o.MaxLag/3, firstPause))
-	}
-	return o.RefreshInterval
-}
-
-// rest waits out the pause, less some jitter so that a thousand clients do not
-// ask at once. Meanwhile it takes in what the server pushes, opens data
-// connections, and looks after those that have work.
-func (in *instance) rest(pause time.Duration) {
-	timer := time.NewTimer(pause - rand.N(pause/5))
-	defer timer.Stop()
-	hurry := in.hurry
-	if pause <= firstPause {
-		hurry = nil
-	}
-	look, stop := in.startLooking()
-	defer func() { stop() }()
-	for {
-		select {
-		case <-in.ctx.Done():
-			return
-		case <-timer.C:
-			return
-		case <-in.asked:
-			in.due = true
-			return
-		case <-in.lost:
-			return
-		case <-hurry:
-			timer.Reset(firstPause)
-			hurry = nil // once: those who come later must not put it off
-		case <-in.mail.arrived:
-			in.read()
-			if in.relist || in.state.Status == statusShutdown {
-				return
-			}
-		case <-in.conns.data.wanted:
-			in.open(&in.conns.data)
-		case <-in.conns.streams.wanted:
-			in.open(&in.conns.streams)
-		case d := <-in.conns.data.dialed:
-			in.conns.data.add(d, in.state.UUID)
-		case d := <-in.conns.streams.dialed:
-			in.conns.streams.add(d, in.state.UUID)
-		case <-in.stir:
-			look, stop = in.startLooking()
-		case <-look:
-			if in.look() {
-				return
-			}
-			if !in.busy.Load() {
-				stop()
-				look = nil
-			}
-		}
-	}
-}
-
 // open dials in a goroutine of its own, so that a slow one delays no check.
 func (in *instance) open(g *group) {
+	in.stirred()
 	in.pool.running.Go(func() {
 		conn, err := in.dial([]string{iproto.StatusKey}, g.ordered, in.pool.options.Greet)
 		select {
@@ -338,7 +272,7 @@ func (q *quiet) begun() bool { return !q.since.IsZero() }
 // finish closes all connections once nothing is in flight: until then, and for
 // 3 s at most, a server that shuts down waits for those who watch box.shutdown.
 func (in *instance) finish() {
-	if in.ending.lasted(in.conns.inUse()) {
+	if in.ending.lasted(in.conns.inUse()) || in.silent() > in.pool.options.DeadTimeout {
 		in.ending.reset()
 		in.conns.closeAll()
 		in.lose(errShutdown)

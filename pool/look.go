@@ -40,11 +40,14 @@ func (in *instance) stirred() {
 // look moves those who wait for a connection that answers nothing, and tells
 // whether the instance should be asked if it still answers at all.
 func (in *instance) look() bool {
-	if in.conns.inFlight() > 0 {
+	if in.hasWork() {
 		in.idle = 0
 	} else if in.idle++; in.idle > idleLooks {
 		in.idle = 0
 		in.busy.Store(false)
+		if in.hasWork() { // sent just now, by one who saw that it was busy
+			in.busy.Store(true)
+		}
 	}
 	in.conns.markStalled(in.pool.options.ProbeTimeout, false)
 	in.conns.markPinned(time.Since(in.answered))
@@ -54,6 +57,8 @@ func (in *instance) look() bool {
 	checked := time.Since(in.checked)
 	return in.conns.waiting() > quickCheck && checked > checkSpacing || in.conns.pairs(checked)
 }
+
+func (in *instance) hasWork() bool { return in.conns.inFlight() > 0 || in.conns.waiting() > 0 }
 
 // suspect publishes that the instance does not answer. It may be busy: SQL does
 // not yield, so a long SELECT stops the answers of a healthy server. What waits

@@ -90,31 +90,48 @@ func (p *Pool) move(ctx context.Context, s *selection, first *sent, req *Request
 		case <-ctx.Done():
 		}
 	}()
-	if first.Oldest() {
-		patience := time.NewTimer(oldestPatience * p.options.ProbeTimeout)
-		defer patience.Stop()
-		select {
-		case <-patience.C:
-		case <-ctx.Done():
-			return nil
-		}
+	if !first.patient(ctx, p.options.ProbeTimeout) {
+		return nil
 	}
 	for {
 		v := p.current.Load()
 		opening := first.reopening(v, req)
-		if to, ok := s.aside(v, first, req); ok && opening == nil && to.in.conns.budget.Take(ctx, v.next) {
-			if second, err := to.start(ctx, s, req); err == nil {
-				return second
+		if opening == nil {
+			if to, ok := s.aside(v, first, req); ok {
+				if second, err := to.start(ctx, s, req); err == nil {
+					return second
+				}
 			}
 		}
 		select {
 		case <-opening:
 		case <-v.next:
-		case <-time.After(longPause):
+		case <-time.After(asideAgain):
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// asideAgain is when a read that found no place to move to looks again.
+const asideAgain = 20 * time.Millisecond
+
+// patient waits until a read may move: the oldest of its connection not while a
+// large reply, which may be its own, is on its way. It is false if ctx ends before.
+func (s *sent) patient(ctx context.Context, probe time.Duration) bool {
+	for left := oldestPatience*probe - s.conn.Waiting(); s.Oldest(); left = probe {
+		over := time.NewTimer(left)
+		select {
+		case <-over.C:
+		case <-ctx.Done():
+			over.Stop()
+			return false
+		}
+		if !s.conn.Receiving() || s.conn.Silent() >= probe {
+			break
+		}
+	}
+	return true
 }
 
 // answering tells whether the instance, the i-th of the view, is not suspect.
@@ -132,19 +149,17 @@ func (s *sent) reopening(v *view, req *Request) <-chan struct{} {
 	return s.group.open(req.readsOnly())
 }
 
-// aside picks where a read moves to.
+// aside picks where a read moves to, and takes room there. On its own instance
+// it takes its own with it: the server does not read the connection that it comes
+// from, so all room there could be taken by reads that wait for room.
 func (s *selection) aside(v *view, from *sent, req *Request) (target, bool) {
 	i := v.index(from.in)
-	if i >= 0 && v.answering(i) && from.group.free(req.readsOnly()) != nil {
-		return target{from.in, &v.Instances[i], v}, true
+	if i < 0 {
+		return s.roomy(v, "")
 	}
-	var uuid string
-	if i >= 0 {
-		uuid = v.Instances[i].UUID
+	if v.answering(i) && from.group.free(req.readsOnly()) != nil {
+		room := from.Yield() || from.in.conns.budget.Try()
+		return target{in: from.in, known: &v.Instances[i], view: v, roomless: !room}, true
 	}
-	j := s.pickOther(v, uuid)
-	if j < 0 || !v.answering(j) {
-		return target{}, false
-	}
-	return target{v.instances[j], &v.Instances[j], v}, true
+	return s.roomy(v, v.Instances[i].UUID)
 }

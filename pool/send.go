@@ -125,10 +125,13 @@ func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 			p.resend(ctx, to.known, reason, err)
 		case verdict.Refused:
 			s.lookForLeader(err)
-			if to.in.ask(ctx) != nil || req.Kind != verdict.Read && to.serves(req.Mode) {
+			s.miss(to.known.UUID, err)
+			switch asked := to.in.ask(ctx); {
+			case ctx.Err() != nil:
+				return reply, nil, s.none(ctx)
+			case asked != nil || req.Kind != verdict.Read && to.serves(req.Mode):
 				return reply, nil, err
 			}
-			s.refused = append(s.refused, to.known.UUID)
 			p.resend(ctx, to.known, ReasonRefused, err)
 		default:
 			return reply, nil, err
@@ -211,9 +214,10 @@ func (s *sent) judge(ctx context.Context, req *Request, answer wire.Reply, err e
 
 // target is an instance that was picked, and what was known of it then.
 type target struct {
-	in    *instance
-	known *discovery.Instance
-	view  *view
+	in       *instance
+	known    *discovery.Instance
+	view     *view
+	roomless bool // no room was taken for the request
 }
 
 // sent is a request on its way.
@@ -229,8 +233,6 @@ type sent struct {
 // bodyError is a request that cannot be encoded for the server.
 type bodyError struct{ error }
 
-var errNoRoom = errors.New("max_in_flight requests are unanswered")
-
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxBuffer is the largest buffer that is kept for later requests.
@@ -242,7 +244,9 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 	buffer := buffers.Get().(*[]byte)
 	out, err := to.ready(ctx, s, req, buffer)
 	if err != nil {
-		to.in.conns.budget.Give(1)
+		if !to.roomless {
+			to.in.conns.budget.Give(1)
+		}
 		return nil, err
 	}
 	out.Pending, err = out.send(req.Type, *buffer) // gives it back itself
@@ -260,7 +264,7 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 		return nil, &bodyError{&UnsupportedError{to.known.Address, to.known.Version}}
 	}
 	out := &sent{target: to, group: to.in.conns.kind(req)}
-	conn, err := to.in.acquire(ctx, s, out.group, req.readsOnly())
+	conn, err := to.acquire(ctx, s, out.group, req.readsOnly())
 	if err != nil {
 		return nil, err
 	}
@@ -287,9 +291,9 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 
 func (s *sent) send(typ protocol.Type, body []byte) (wire.Pending, error) {
 	if s.stream != nil {
-		return s.stream.Send(typ, body, true)
+		return s.stream.Send(typ, body, !s.roomless)
 	}
-	return s.conn.Send(typ, body, true)
+	return s.conn.Send(typ, body, !s.roomless)
 }
 
 // accept takes a successful answer, unless the instance's role makes it one

@@ -82,7 +82,7 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	if err := t.usable(ctx); err != nil {
 		return reply, err
 	}
-	if !t.in.conns.budget.Take(ctx, nil) {
+	if !t.in.conns.budget.Take(ctx) {
 		return reply, context.Cause(ctx)
 	}
 	if ctx.Err() != nil {

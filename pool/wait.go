@@ -42,12 +42,11 @@ type selection struct {
 	mode    discovery.Mode
 	timeout time.Duration // for all its waiting together
 	waited  time.Duration
-	refused []string         // uuids: each serves a request once
-	missed  []string         // uuids that could not be reached since the last change
+	missed  []string         // uuids that could not serve it when they were last tried, until something changes
 	why     map[string]error // the last reason, by uuid
 }
 
-// miss notes an instance that could not be reached though it looked healthy.
+// miss notes an instance that could not serve though it looked as if it could.
 func (s *selection) miss(uuid string, err error) {
 	s.missed = append(s.missed, uuid)
 	if s.why == nil {
@@ -60,7 +59,7 @@ func (s *selection) miss(uuid string, err error) {
 // still be opened.
 func (s *selection) left() time.Duration {
 	if s.timeout <= 0 {
-		return s.pool.options.ConnectTimeout
+		return s.pool.options.ConnectTimeout - s.waited
 	}
 	return s.timeout - s.waited
 }
@@ -104,7 +103,7 @@ func (s *selection) next(ctx context.Context) (target, error) {
 
 func (s *selection) try(v *view) (target, bool) {
 	var i int
-	if len(s.refused)+len(s.missed) == 0 {
+	if len(s.missed) == 0 {
 		i = s.pick(v)
 	} else {
 		i = s.pickOther(v)
@@ -112,53 +111,7 @@ func (s *selection) try(v *view) (target, bool) {
 	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.started) < settling {
 		return target{}, false
 	}
-	return target{v.instances[i], &v.Instances[i], v}, true
-}
-
-// room takes room for the request: at the instance that was picked, else at
-// another of the mode that has some, else where it was picked, once there is some.
-func (s *selection) room(ctx context.Context, to target) (target, error) {
-	for {
-		if other, ok := s.roomy(to); ok {
-			return other, nil
-		}
-		waiting, cancel := context.WithTimeout(ctx, s.left())
-		begun := time.Now()
-		got := to.in.conns.budget.Take(waiting, to.view.next)
-		over := waiting.Err() != nil
-		cancel()
-		s.waited += time.Since(begun)
-		if got {
-			return to, nil
-		}
-		if over {
-			s.miss(to.known.UUID, errNoRoom)
-			return target{}, s.none(ctx)
-		}
-		var err error // the snapshot has changed
-		if to, err = s.next(ctx); err != nil {
-			return target{}, err
-		}
-	}
-}
-
-// roomy takes room without waiting for it.
-func (s *selection) roomy(to target) (target, bool) {
-	if to.in.conns.budget.Try() {
-		return to, true
-	}
-	full := []string{to.known.UUID}
-	for {
-		i := s.pickOther(to.view, full...)
-		if i < 0 {
-			return target{}, false
-		}
-		other := target{to.view.instances[i], &to.view.Instances[i], to.view}
-		if other.in.conns.budget.Try() {
-			return other, true
-		}
-		full = append(full, other.known.UUID)
-	}
+	return target{in: v.instances[i], known: &v.Instances[i], view: v}, true
 }
 
 // lookForLeader has the instance that a refusal names as the leader asked

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -13,7 +14,7 @@ type Budget struct {
 	mu      sync.Mutex
 	limit   int
 	used    int
-	waiting []chan struct{} // first come, first served
+	waiting []Turn // first come, first served
 }
 
 // NewBudget returns a budget of limit requests.
@@ -49,37 +50,45 @@ func (b *Budget) try() bool {
 	return true
 }
 
-// Take waits for room for a request, until ctx ends or stop is closed, and
-// tells whether there is.
-func (b *Budget) Take(ctx context.Context, stop <-chan struct{}) bool {
-	b.mu.Lock()
-	if b.try() {
-		b.mu.Unlock()
-		return true
-	}
-	turn := make(chan struct{})
-	b.waiting = append(b.waiting, turn)
-	b.mu.Unlock()
+// Take waits for room for a request, until ctx ends, and tells whether there is.
+func (b *Budget) Take(ctx context.Context) bool {
+	turn := b.Queue()
 	select {
 	case <-turn:
 		return true
 	case <-ctx.Done():
-	case <-stop:
+		return !b.Withdraw(turn)
 	}
-	return !b.withdraw(turn)
 }
 
-// withdraw takes a waiting request out of the queue, unless its turn has come.
-func (b *Budget) withdraw(turn chan struct{}) bool {
+// Turn is closed when there is room for the request that it was made for.
+type Turn chan struct{}
+
+// Queue waits for room behind all who wait already. What it returns must be
+// waited for, or withdrawn.
+func (b *Budget) Queue() Turn {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for i, c := range b.waiting {
-		if c == turn {
-			b.waiting = append(b.waiting[:i], b.waiting[i+1:]...)
-			return true
-		}
+	turn := make(Turn)
+	if b.try() {
+		close(turn)
+	} else {
+		b.waiting = append(b.waiting, turn)
 	}
-	return false
+	return turn
+}
+
+// Withdraw takes a waiting request out of the queue, and tells whether it was
+// there: if not, its turn has come, and it has room.
+func (b *Budget) Withdraw(turn Turn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.waiting, turn)
+	if i < 0 {
+		return false
+	}
+	b.waiting = slices.Delete(b.waiting, i, i+1)
+	return true
 }
 
 // Give returns the room of n requests.

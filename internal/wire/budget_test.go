@@ -29,7 +29,7 @@ func queue(t *testing.T, b *wire.Budget, n int) []taker {
 		ctx, leave := context.WithCancel(t.Context())
 		takers[i] = taker{leave, make(chan bool, 1)}
 		entered := enters(ctx)
-		go func() { takers[i].took <- b.Take(entered, nil) }()
+		go func() { takers[i].took <- b.Take(entered) }()
 		<-entered.waits
 	}
 	return takers
@@ -53,7 +53,7 @@ func (w waiter) Done() <-chan struct{} {
 func full(t *testing.T, limit int) *wire.Budget {
 	b := wire.NewBudget(limit)
 	for range limit {
-		require.True(t, b.Take(t.Context(), nil))
+		require.True(t, b.Take(t.Context()))
 	}
 	return b
 }
@@ -95,13 +95,15 @@ func TestBudgetForgetsThoseWhoLeave(t *testing.T) {
 	assert.Equal(t, 1, b.Used(), "nothing was kept for the two")
 }
 
-func TestBudgetStopsWaiting(t *testing.T) {
+func TestTurnThatHasComeCannotBeWithdrawn(t *testing.T) {
 	b := full(t, 1)
-	stop := make(chan struct{})
-	close(stop)
-	assert.False(t, b.Take(t.Context(), stop))
+	first, second := b.Queue(), b.Queue()
+	assert.True(t, b.Withdraw(second))
 	b.Give(1)
-	assert.True(t, b.Take(t.Context(), stop), "with room nobody waits")
+	<-first
+	assert.False(t, b.Withdraw(first), "it has room")
+	assert.Equal(t, 1, b.Used())
+	assert.False(t, b.Try())
 }
 
 func TestBudgetLimitChanges(t *testing.T) {
@@ -134,7 +136,7 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 				if (i+j)%3 == 0 {
 					cancel() // leaves when there is no room at once
 				}
-				if b.Take(ctx, nil) {
+				if b.Take(ctx) {
 					took.Add(1)
 					n := inside.Add(1)
 					for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -150,14 +152,14 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	assert.LessOrEqual(t, most.Load(), int64(limit))
 	assert.GreaterOrEqual(t, took.Load(), int64(goroutines*50*2/3-goroutines), "those who stay are served")
 	assert.Zero(t, b.Used())
-	require.True(t, b.Take(t.Context(), nil))
+	require.True(t, b.Take(t.Context()))
 }
 
 // counted sends n statements with room from the budget that nobody waits for.
 func counted(t *testing.T, c *wire.Conn, b *wire.Budget, n int) []wire.Pending {
 	sent := make([]wire.Pending, n)
 	for i := range sent {
-		require.True(t, b.Take(t.Context(), nil))
+		require.True(t, b.Take(t.Context()))
 		var err error
 		sent[i], err = c.Send(protocol.IPROTO_EXECUTE, iproto.EmptyBody, true)
 		require.NoError(t, err)
@@ -227,7 +229,7 @@ func TestEndOfAConnectionGivesAllRoomBackOnce(t *testing.T) {
 			}
 			require.Eventually(t, func() bool { return c.Ended() && b.Used() == 5 }, patienceFor, tick)
 
-			require.True(t, b.Take(t.Context(), nil))
+			require.True(t, b.Take(t.Context()))
 			_, err := c.Send(protocol.IPROTO_EXECUTE, iproto.EmptyBody, true)
 			require.Error(t, err)
 			assert.Equal(t, 5, b.Used(), "what is not sent takes no room")
@@ -248,7 +250,7 @@ func TestRoomIsNeverLost(t *testing.T) {
 			running.Go(func() {
 				for range 5 {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
-					if b.Take(ctx, nil) {
+					if b.Take(ctx) {
 						if sent, err := c.Send(protocol.IPROTO_EXECUTE, iproto.EmptyBody, true); err == nil {
 							select {
 							case <-sent.Done():

@@ -112,6 +112,9 @@ func (p Pending) Oldest() bool { return p.conn.flight.isOldest(p.request) }
 // Behind tells whether two others that hold up its connection are older.
 func (p Pending) Behind() bool { return p.conn.flight.isBehind(p.request) }
 
+// Yield gives the request's room in the Budget to the caller, if it has any.
+func (p Pending) Yield() bool { return p.conn.flight.yield(p.request) }
+
 // Reply is the answer, once Done is closed. It may be asked for once. An error
 // is an *Error, but for ErrTooLarge.
 func (p Pending) Reply() (Reply, error) {

@@ -137,7 +137,11 @@ func loginError(err error) error {
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	return &LoginError{&iproto.ServerError{Code: uint32(refusal.Code), Message: refusal.Msg}}
+	e := &iproto.ServerError{Code: uint32(refusal.Code), Message: refusal.Msg}
+	if refusal.Code == protocol.ER_LOADING {
+		return e // it knows no users yet
+	}
+	return &LoginError{e}
 }
 
 // unwatched hides that the server has watchers: go-tarantool would watch

@@ -60,11 +60,24 @@ func (f *flight) remove(r *request) {
 	}
 	f.count--
 	if r.counted {
+		r.counted = false
 		f.counted--
 		defer f.budget.Give(1)
 	}
 	f.unlink(r)
 	f.mu.Unlock()
+}
+
+// yield takes the room of a request away from it, if it has any.
+func (f *flight) yield(r *request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended || !r.counted {
+		return false
+	}
+	r.counted = false
+	f.counted--
+	return true
 }
 
 func (f *flight) unlink(r *request) {
