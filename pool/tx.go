@@ -79,6 +79,8 @@ func (t *Tx) Served() *discovery.Instance { return t.known }
 // cannot go on.
 func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	reply := Reply{Served: t.known}
+	ctx, cancel := req.bound(ctx)
+	defer cancel()
 	if err := t.usable(ctx); err != nil {
 		return reply, err
 	}
@@ -97,8 +99,6 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 		return reply, err
 	}
 	reply.Attempts = 1
-	ctx, cancel := req.bound(ctx)
-	defer cancel()
 	answer, err := t.ask(ctx, req.Type, *buffer, true)
 	t.doubtful = err != nil || req.Kind == verdict.Call
 	switch {
@@ -212,15 +212,15 @@ func (t *Tx) Break(err error) {
 // Commit ends the transaction. The error is an *UnknownError if it may have been
 // committed; with any other error it was not.
 func (t *Tx) Commit(ctx context.Context) error {
-	if err := t.usable(ctx); err != nil {
-		t.Rollback()
-		return err
-	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		timeout := t.pool.options.DeadTimeout
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within dead_timeout (%v)", timeout))
 		defer cancel()
+	}
+	if err := t.usable(ctx); err != nil {
+		t.Rollback()
+		return err
 	}
 	answer, err := t.send(ctx, protocol.IPROTO_COMMIT, iproto.EmptyBody, false)
 	defer t.end()
