@@ -189,7 +189,7 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 		return b.failure(failed.Statement, errBatchEnded)
 	}
 	if err != nil {
-		return unreadable(verdict.Write, reply, err)
+		return c.unreadable(verdict.Write, reply, err)
 	}
 	for _, r := range results {
 		b.results = append(b.results, BatchResult{r.Affected, r.GeneratedIDs, r.Rows})

@@ -147,7 +147,7 @@ func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
 	}
 	values, err := iproto.ParseData(reply.Body)
 	if err != nil {
-		return unreadable(verdict.Call, reply, err)
+		return c.unreadable(verdict.Call, reply, err)
 	}
 	inv.reply = &Reply{values: values, body: reply.Body, from: instanceRef(reply.Served)}
 	return nil

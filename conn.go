@@ -91,7 +91,7 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 	}
 	r, err := iproto.ParseExecute(reply.Body, c.connector.columns)
 	if err != nil {
-		return iproto.Result{}, unreadable(effectOf(text), reply, err)
+		return iproto.Result{}, c.unreadable(effectOf(text), reply, err)
 	}
 	if info := infoFrom(ctx); info != nil {
 		info.GeneratedIDs = r.GeneratedIDs
@@ -109,10 +109,11 @@ func noRows(body []byte) bool {
 	return err == nil && r.Columns == nil && r.Affected == 0
 }
 
-// unreadable is a reply beyond understanding: the server has run the statement.
-func unreadable(k verdict.Kind, reply pool.Reply, err error) error {
+// unreadable is a reply beyond understanding: the server has run the statement, and
+// outside a transaction applied it.
+func (c *Conn) unreadable(k verdict.Kind, reply pool.Reply, err error) error {
 	from := instanceRef(reply.Served)
-	if k != verdict.Read {
+	if k != verdict.Read && c.tx == nil {
 		return &OutcomeUnknownError{Instance: from, Err: err}
 	}
 	return fmt.Errorf("tntsql: reply of %s: %w", from, err)

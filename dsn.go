@@ -113,7 +113,11 @@ func cutHosts(text string) (hosts, query string, err error) {
 	}
 	hosts, query, _ = strings.Cut(text, "?")
 	hosts, path, _ := strings.Cut(hosts, "/")
-	if path != "" {
+	switch {
+	case path == "":
+	case strings.Contains(path, "=") && !strings.Contains(path, "/"):
+		return "", "", errors.New(`path: only "/" is allowed; parameters begin with "?"`)
+	default:
 		return "", "", errors.New(`path: only "/" is allowed; a Unix socket is percent-encoded, "/" as %2F`)
 	}
 	return hosts, query, nil

@@ -80,6 +80,7 @@ var brokenDSNs = []struct{ dsn, want string }{
 	{"tarantool+srv://app:s3cr3t@h1,s3cr3t/", "srv: name may have ASCII letters, digits, '-', '_' and '.'"},
 
 	{"tarantool://app:s3cr3t@h/db", `path: only "/" is allowed; a Unix socket is percent-encoded, "/" as %2F`},
+	{"tarantool://app:s3cr3t@h/&read_mode=rw", `path: only "/" is allowed; parameters begin with "?"`},
 	{"tarantool://app:s3cr3t@h//", `path: only "/" is allowed; a Unix socket is percent-encoded, "/" as %2F`},
 	{"tarantool://app:33/s3cr3t", `path: only "/" is allowed; a Unix socket is percent-encoded, "/" as %2F`},
 	{"tarantool://app:s3cr3t@/var/run/tnt.sock/", `path: only "/" is allowed; a Unix socket is percent-encoded, "/" as %2F`},

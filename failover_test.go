@@ -244,7 +244,7 @@ func TestAKilledMasterCostsOnlyTheWritesInFlight(t *testing.T) {
 	require.NoError(t, rs.Promote(1))
 	l.goesOn(t)
 	l.end()
-	assert.LessOrEqual(t, unknown.Load(), int64(8), "one a writer")
+	assert.LessOrEqual(t, unknown.Load(), int64(16), "one a writer, or two if another connection of the dead instance has not ended yet")
 	assert.Equal(t, rs.UUID(1), served(t, withMode(t, tntsql.ModeRW), db))
 }
 

@@ -109,7 +109,9 @@ func sessionAdvice(verb string) string {
 func (c *Conn) readMode(ctx context.Context, hint string) (Mode, error) {
 	mode, ok, err := askedMode(ctx, hint)
 	if err == nil && !ok {
-		mode = c.connector.config.ReadMode
+		if mode = c.connector.config.ReadMode; !mode.valid() { // With takes any
+			return 0, invalidMode(mode)
+		}
 	}
 	return mode, err
 }

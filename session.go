@@ -13,6 +13,7 @@ import (
 
 	"github.com/tntsql/tntsql/internal/iproto"
 	"github.com/tntsql/tntsql/internal/wire"
+	"github.com/tntsql/tntsql/pool"
 )
 
 // sessionSettings are the settings of the DSN that belong to a connection, as
@@ -89,7 +90,7 @@ func (s *sessionSettings) unknown(text string, v iproto.Version) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.known[text] && !strings.Contains(text, seqScan) {
-		return fmt.Errorf("%s: Tarantool %v has no such setting", text, v)
+		return &pool.SettingsError{Err: fmt.Errorf("%s: Tarantool %v has no such setting", text, v)}
 	}
 	if !s.warned[text] {
 		s.warned[text] = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,7 @@ func TestSessionStatementsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 	connectAll(t, rs, db)
 	for text, advice := range map[string]string{
 		"START TRANSACTION":                 "BeginTx",
+		"BEGIN":                             "BeginTx",
 		"start transaction;":                "BeginTx",
 		"/* a comment */ COMMIT":            "BeginTx",
 		"COMMIT":                            "BeginTx",
@@ -125,4 +127,13 @@ func TestSeqScan(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSettingThatNoServerKnowsFailsAtOnce(t *testing.T) {
+	db, _ := openDSN(t, sharedSet(t).DSN("session.sql_no_such_thing=true"))
+	requirePrompt(t, 0, 5*time.Second, func() { // a third of selection_timeout
+		_, err := db.ExecContext(t.Context(), "VALUES (1)")
+		require.ErrorIs(t, err, tntsql.ErrNoInstance)
+		require.ErrorContains(t, err, "no such setting")
+	})
 }

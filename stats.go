@@ -17,8 +17,8 @@ type Stats struct {
 	Rechecks uint64
 	// Reconnects are the control connections that were lost.
 	Reconnects uint64
-	// Waits are the requests that waited for an instance of their mode, and
-	// Waited is their time together.
+	// Waits are how often a request waited for an instance of its mode, or for
+	// room there (max_in_flight), and Waited is the time of all of them together.
 	Waits  uint64
 	Waited time.Duration
 }

@@ -32,10 +32,10 @@ type TopologyInstance struct {
 	// nothing.
 	Status  string
 	Latency time.Duration // smoothed round trip
-	// Lag is how far it is behind its master at most; unknown if it is
-	// negative. It is no better than the latest check: at most 10
-	// refresh_intervals ago on servers from 2.10 on, one on older ones, a
-	// third of max_lag if that is set.
+	// Lag is an upper bound of how far it is behind its master; unknown if it is
+	// negative. It grows between two checks, as nothing is known of that time, even
+	// of a replica that has everything: up to 10 refresh_intervals on servers from
+	// 2.10 on, one on older ones, a third of max_lag if that is set.
 	Lag      time.Duration
 	InFlight int // unanswered requests of this Connector
 	// Schema counts the changes of its schema: a replica that has less than its
@@ -86,7 +86,7 @@ func (in *TopologyInstance) reason() string { return bare(in.Err) }
 func (t Topology) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tROLE\tSTATUS\tSINCE\tVERSION\tLATENCY\tLAG\tIN FLIGHT\tUUID\tERROR")
+	fmt.Fprintln(w, "ADDRESS\tROLE\tSTATUS\tSINCE\tVERSION\tLATENCY\tLAG UP TO\tIN FLIGHT\tUUID\tERROR")
 	for i := range t.Instances {
 		in := &t.Instances[i]
 		reason := ""

@@ -39,7 +39,7 @@ func TestTopologyIsWhatIsKnownOfEachInstance(t *testing.T) {
 
 	lines := strings.Split(strings.TrimSpace(topology.String()), "\n")
 	require.Len(t, lines, 1+rs.Len())
-	assert.Equal(t, []string{"ADDRESS", "ROLE", "STATUS", "SINCE", "VERSION", "LATENCY", "LAG", "IN", "FLIGHT", "UUID", "ERROR"}, strings.Fields(lines[0]))
+	assert.Equal(t, []string{"ADDRESS", "ROLE", "STATUS", "SINCE", "VERSION", "LATENCY", "LAG", "UP", "TO", "IN", "FLIGHT", "UUID", "ERROR"}, strings.Fields(lines[0]))
 	for i, line := range lines[1:] {
 		for _, part := range []string{rs.Addr(i), rs.UUID(i), topology.Instances[i].Role, "running"} {
 			assert.Contains(t, line, part)

@@ -108,12 +108,10 @@ func (c *Conn) txMode(ctx context.Context, readOnly bool) (Mode, error) {
 		return 0, err
 	case !readOnly && mode != ModeRO:
 		return ModeRW, nil
-	case asked:
-		return mode, nil
-	case c.connector.config.ReadMode == ModeAny:
+	case !asked && c.connector.config.ReadMode == ModeAny:
 		return ModePreferRO, nil
 	}
-	return c.connector.config.ReadMode, nil
+	return c.readMode(ctx, "")
 }
 
 // txTimeout is when the server gives a transaction up.

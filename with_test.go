@@ -77,3 +77,15 @@ func TestAReadOnlyHandleRefusesWhatWritesBeforeAnythingIsSent(t *testing.T) {
 	_, err = tntsql.Call(t.Context(), db, tntsql.ModeRO, "pause", 0)
 	assert.NoError(t, err)
 }
+
+func TestAHandleWithAnInvalidModeFailsItsReads(t *testing.T) {
+	_, connector := openDSN(t, sharedSet(t).DSN())
+	db := sql.OpenDB(connector.With(tntsql.Defaults{ReadMode: 99}))
+	defer db.Close()
+	assert.ErrorContains(t, db.QueryRowContext(t.Context(), "SELECT 1").Scan(new(int)), "Mode(99) is not a mode")
+	assert.ErrorContains(t, db.PingContext(t.Context()), "Mode(99) is not a mode")
+	_, err := db.BeginTx(t.Context(), &sql.TxOptions{ReadOnly: true})
+	assert.ErrorContains(t, err, "Mode(99) is not a mode")
+	_, err = db.ExecContext(t.Context(), "VALUES (1)")
+	assert.NoError(t, err, "no read, as Exec sends it for its effects")
+}

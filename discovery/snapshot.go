@@ -155,6 +155,27 @@ func outranks(in, rival *Instance, before string) bool {
 	return in.UUID < rival.UUID
 }
 
+// Writer is the address of the instance that a replica set's writes go to; empty if
+// there is none.
+func (s *Snapshot) Writer(set string) string {
+	for i := range s.Instances {
+		if s.Instances[i].UUID != "" && s.Instances[i].UUID == s.writers[set] {
+			return s.Instances[i].Address
+		}
+	}
+	return ""
+}
+
+// Writable are the addresses of a replica set's instances that take writes.
+func (s *Snapshot) Writable(set string) (addresses []string) {
+	for _, in := range s.Instances {
+		if in.ReplicaSet == set && in.Role == RoleRW && in.Connected() {
+			addresses = append(addresses, in.Address)
+		}
+	}
+	return addresses
+}
+
 // Pick returns the index of an instance for the mode, or -1 if there is none.
 // turn is what the caller counts up to take the best ones by turns.
 func (s *Snapshot) Pick(mode Mode, turn uint64) int {

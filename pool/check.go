@@ -62,7 +62,9 @@ func (in *instance) question(ctx context.Context, state discovery.Instance) (dis
 	}
 	in.answered = in.checked
 	next := state
-	next.Latency = smooth(next.Latency, time.Since(in.checked))
+	if next.Status != discovery.StatusSuspect { // that would be the time in which it hung
+		next.Latency = smooth(next.Latency, time.Since(in.checked))
+	}
 	next.Role, next.Err = roleOf(ballot.ReadOnly), in.conns.trouble()
 	watched := in.control.Watches()
 	if !watched {
@@ -150,11 +152,17 @@ func (in *instance) failed(ctx context.Context, err error) {
 	case in.control.Ended():
 		in.lose(err)
 	case ctx.Err() != nil && in.silent() > in.pool.options.DeadTimeout:
-		in.conns.closeAll()
-		in.lose(fmt.Errorf("nothing heard for dead_timeout (%v)", in.pool.options.DeadTimeout))
+		in.dead()
 	default:
 		in.suspect(err)
 	}
+}
+
+// dead ends the connections of an instance that says nothing.
+func (in *instance) dead() {
+	err := fmt.Errorf("nothing heard for dead_timeout (%v)", in.pool.options.DeadTimeout)
+	in.conns.closeAll(err)
+	in.lose(err)
 }
 
 // silent is for how long nothing has come on any connection.

@@ -102,7 +102,7 @@ func (c *connections) tidy() {
 	c.streams.tidy()
 }
 
-func (c *connections) closeAll() {
-	c.data.closeAll()
-	c.streams.closeAll()
+func (c *connections) closeAll(reason error) {
+	c.data.closeAll(reason)
+	c.streams.closeAll(reason)
 }

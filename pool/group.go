@@ -224,9 +224,9 @@ func (g *group) tidy() {
 	}
 }
 
-func (g *group) closeAll() {
+func (g *group) closeAll(reason error) {
 	for _, conn := range g.all() {
-		conn.Close()
+		conn.CloseWith(reason)
 	}
 	g.set(nil)
 }

@@ -101,7 +101,7 @@ func TestStalledLinkRunsNoMoreThanMaxInFlightWhenItComesBack(t *testing.T) {
 	s.Resume()
 	_, err := p.Do(t.Context(), request(discovery.ModeRW, verdict.Write))
 	require.NoError(t, err)
-	assert.Equal(t, 1+limit+1, s.executed())
+	arrived(t, s, 1+limit+1)
 }
 
 func TestSuspectInstanceGetsSixteen(t *testing.T) {

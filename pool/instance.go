@@ -160,7 +160,7 @@ func (in *instance) connect() bool {
 	if uuid != in.state.UUID {
 		// Another instance has taken the address: nothing that is known
 		// of the one before holds.
-		in.conns.closeAll()
+		in.conns.closeAll(fmt.Errorf("instance %s is there now", uuid))
 		in.state = unreached(in.candidate, uuid)
 	}
 	in.state.Version = conn.Greeting().Version.String()
@@ -272,9 +272,13 @@ func (q *quiet) begun() bool { return !q.since.IsZero() }
 // finish closes all connections once nothing is in flight: until then, and for
 // 3 s at most, a server that shuts down waits for those who watch box.shutdown.
 func (in *instance) finish() {
-	if in.ending.lasted(in.conns.inUse()) || in.silent() > in.pool.options.DeadTimeout {
+	switch {
+	case in.silent() > in.pool.options.DeadTimeout:
 		in.ending.reset()
-		in.conns.closeAll()
+		in.dead()
+	case in.ending.lasted(in.conns.inUse()):
+		in.ending.reset()
+		in.conns.closeAll(errShutdown)
 		in.lose(errShutdown)
 	}
 }
@@ -302,6 +306,6 @@ func (in *instance) shut() {
 	if in.control != nil {
 		in.control.Close()
 	}
-	in.conns.closeAll()
+	in.conns.closeAll(wire.ErrClosed)
 	in.asks.take().send()
 }

@@ -74,7 +74,9 @@ func TestReplicasThatFallBehindLeaveTheReadsToTheMaster(t *testing.T) {
 	req := request(discovery.ModeRO, verdict.Read)
 	req.Selection = 50 * time.Millisecond
 	_, err := p.Do(t.Context(), req)
-	require.ErrorAs(t, err, new(*pool.NoInstanceError))
+	var none *pool.NoInstanceError
+	require.ErrorAs(t, err, &none)
+	assert.ErrorContains(t, none.Instances[1].Err, "max_lag")
 	assert.Zero(t, set[1].executed())
 
 	waiting := begin(t.Context(), p, request(discovery.ModeRO, verdict.Read))

@@ -22,6 +22,7 @@ func TestSilentInstanceIsSuspectThenGivenUp(t *testing.T) {
 	o := options(set...)
 	o.RefreshInterval, o.ProbeTimeout, o.DeadTimeout = 10*time.Millisecond, 50*time.Millisecond, time.Second
 	p := openReady(t, o)
+	warm(t, p, discovery.ModeRW)
 	status := func(want string) func(*discovery.Snapshot) bool {
 		return func(s *discovery.Snapshot) bool { return s.Instances[0].Status == want }
 	}
@@ -30,7 +31,9 @@ func TestSilentInstanceIsSuspectThenGivenUp(t *testing.T) {
 	reply, err := p.Do(t.Context(), request(discovery.ModeAny, verdict.Read))
 	require.NoError(t, err)
 	assert.Equal(t, set[1].uuid, reply.Served.UUID, "a suspect is picked last")
+	unanswered := begin(t.Context(), p, request(discovery.ModeRW, verdict.Write))
 	waitFor(t, p, status(discovery.StatusDown))
+	assert.ErrorContains(t, (<-unanswered).err, "dead_timeout")
 	set[0].Mute(false)
 	waitFor(t, p, status(discovery.StatusRunning))
 }

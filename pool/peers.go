@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 // deniedPause is how often an instance is asked for its peers where the user may
 // not: an administrator may have granted it.
 const deniedPause = 30 * time.Second
+
+// errDenied is of an instance whose peers are wanted.
+var errDenied = fmt.Errorf("discovery=replication: the user may not ask it for its peers; an administrator grants it: %s", grantHint)
 
 const grantHint = "box.schema.func.create('box.info'); box.schema.user.grant(user, 'execute', 'function', 'box.info')"
 

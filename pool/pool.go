@@ -206,7 +206,8 @@ func (p *Pool) renew(wake bool) {
 	}
 	for _, set := range next.Disputed {
 		if !slices.Contains(old.Disputed, set) {
-			p.options.Logger.Warn("more than one writable instance in a replica set; writes stay with one", "replica_set", set)
+			p.options.Logger.Warn("more than one writable instance in a replica set; writes stay with one until you make the others read-only",
+				"replica_set", set, "writable", next.Writable(set), "used", next.Writer(set))
 		}
 	}
 	v := &view{next, make([]*instance, len(next.Sources)), p.members, old.next}

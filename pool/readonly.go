@@ -47,7 +47,7 @@ func (s *sent) voted(ctx context.Context) error {
 		return err
 	}
 	if ballot.ReadOnly {
-		signal(s.in.asked)
+		_ = s.in.ask(ctx) // so that the next write goes elsewhere
 		return fmt.Errorf("the instance is read-only and took the write all the same, as Tarantool before 2.7.1 does: it is applied there and replicates")
 	}
 	return nil

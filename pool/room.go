@@ -40,7 +40,7 @@ func (s *selection) room(ctx context.Context, to target) (target, error) {
 // instance is no longer the one to wait for.
 func (s *selection) queue(ctx context.Context, to target) (bool, error) {
 	begun := time.Now()
-	defer func() { s.waited += time.Since(begun) }()
+	defer func() { s.hasWaited(time.Since(begun)) }()
 	over := time.NewTimer(s.left())
 	defer over.Stop()
 	budget := to.in.conns.budget

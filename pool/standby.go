@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/internal/wire"
 )
 
 // standbyLook is how often an address whose instance is in use at another one is
@@ -43,7 +44,7 @@ func (in *instance) park() bool {
 		in.looked = time.Now() // it may be another instance by now
 		return false
 	}
-	in.conns.closeAll()
+	in.conns.closeAll(wire.ErrClosed)
 	if in.control != nil {
 		in.control.Close()
 		in.control, in.looked = nil, time.Now()

@@ -68,11 +68,37 @@ func (s *selection) left() time.Duration {
 func (s *selection) none(ctx context.Context) error {
 	instances := s.pool.Snapshot().Known()
 	for i := range instances {
-		if in := &instances[i]; in.Err == nil && !errors.Is(s.why[in.UUID], context.Cause(ctx)) {
-			in.Err = s.why[in.UUID]
+		if in := &instances[i]; in.Err == nil {
+			in.Err = s.reason(ctx, in)
 		}
 	}
 	return &NoInstanceError{s.mode, s.waited, instances, ended(ctx)}
+}
+
+// reason is why an instance that is in no trouble did not serve, if there is more
+// to say than its role.
+func (s *selection) reason(ctx context.Context, in *discovery.Instance) error {
+	o := &s.pool.options
+	why := s.why[in.UUID]
+	switch {
+	case in.Status == discovery.StatusConnecting:
+		return fmt.Errorf("not reached yet; connect_timeout is %v", o.ConnectTimeout)
+	case why != nil && !errors.Is(why, context.Cause(ctx)):
+		return why
+	case in.Role == discovery.RoleRO && s.mode != discovery.ModeRW && in.Connected() && in.Cover < s.oldestCover():
+		return s.lag(in)
+	case o.Peers && in.Denied:
+		return errDenied
+	}
+	return nil
+}
+
+func (s *selection) lag(in *discovery.Instance) error {
+	if in.Cover == 0 {
+		return fmt.Errorf("its lag is not known, and max_lag is %v", s.pool.options.MaxLag)
+	}
+	lag := time.Duration(s.pool.now() - in.Cover)
+	return fmt.Errorf("it lags by up to %v, and max_lag is %v", lag.Round(time.Millisecond), s.pool.options.MaxLag)
 }
 
 // ended is the context's error, and its cause if that is another.
@@ -91,14 +117,17 @@ func (s *selection) next(ctx context.Context) (target, error) {
 	}
 	begun := time.Now()
 	to, err := s.wait(ctx)
-	waited := time.Since(begun)
-	s.waited += waited
-	s.pool.counts.waits.Add(1)
-	s.pool.counts.waited.Add(int64(waited))
+	s.hasWaited(time.Since(begun))
 	if errors.Is(err, errNone) {
 		err = s.none(ctx)
 	}
 	return to, err
+}
+
+func (s *selection) hasWaited(d time.Duration) {
+	s.waited += d
+	s.pool.counts.waits.Add(1)
+	s.pool.counts.waited.Add(int64(d))
 }
 
 func (s *selection) try(v *view) (target, bool) {
@@ -154,7 +183,7 @@ func (s *selection) wait(ctx context.Context) (target, error) {
 		if to, ok := s.try(v); ok {
 			return to, nil
 		}
-		if v.Settled && (s.timeout <= 0 || v.Refused) {
+		if v.Settled && (s.timeout <= 0 || v.Refused || s.hopeless(v)) {
 			return target{}, errNone
 		}
 		var again <-chan time.Time
@@ -177,6 +206,27 @@ func (s *selection) wait(ctx context.Context) (target, error) {
 			return target{}, ErrClosed
 		}
 	}
+}
+
+// SettingsError is an error of Greet that the next connection will get too.
+type SettingsError struct{ Err error }
+
+func (e *SettingsError) Error() string { return e.Err.Error() }
+func (e *SettingsError) Unwrap() error { return e.Err }
+
+// hopeless tells whether every instance of the mode has failed in a way in which
+// it will fail again.
+func (s *selection) hopeless(v *view) bool {
+	any := false
+	for _, class := range v.Classes(s.mode) {
+		for _, i := range class {
+			if !errors.As(s.why[v.Instances[i].UUID], new(*SettingsError)) {
+				return false
+			}
+			any = true
+		}
+	}
+	return any
 }
 
 // Wait returns when there is an instance of the mode, with a *NoInstanceError

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -15,6 +16,11 @@ import (
 )
 
 func main() {
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: demo\n\nStarts three Tarantool instances on 127.0.0.1, shows what the driver does with them, and stops them.\n"+
+			"TARANTOOL=/path/to/tarantool chooses the binary; NO_COLOR=1 leaves out colours.")
+	}
+	flag.Parse()
 	os.Exit(run())
 }
 

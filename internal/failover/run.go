@@ -27,7 +27,7 @@ func Run(s Scenario, o Options) (*Result, error) {
 	}
 	r := &Result{Scenario: s, Server: server, Options: o}
 	if s.Upgrades && o.UpgradeTo == "" {
-		r.Skipped = "it needs the binary of a newer server"
+		r.Skipped = "it needs two binaries: -tarantool older,newer"
 	} else if s.Needs != nil {
 		r.Skipped = s.Needs(server)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tarantool/go-iproto"
 )
@@ -45,12 +46,12 @@ func AppendBatch(b []byte, batch []BatchStatement, v Version) ([]byte, error) {
 		if body, err = appendBindings(body, s.Args, v); err != nil {
 			return b, &BatchParamError{i, err}
 		}
-		doubles, err := doublesOf(body[start:], s.Args, v)
+		kept, err := keptOf(body[start:], s.Args, v)
 		if err != nil {
 			return b, &LuaError{i, err.(*ParamError), v}
 		}
-		body = appendArrayLen(body, len(doubles))
-		for _, n := range doubles {
+		body = appendArrayLen(body, len(kept))
+		for _, n := range kept {
 			body = appendUint(body, uint64(n))
 		}
 	}
@@ -74,10 +75,11 @@ var (
 	errLuaDocument = errors.New("numbers within an array or a map would change in Lua")
 )
 
-// doublesOf returns the numbers, from 1, of the bindings that are doubles: Lua
-// would bind 3.0 as an integer.
-func doublesOf(bindings []byte, args []driver.NamedValue, v Version) ([]int, error) {
-	var doubles []int
+// keptOf returns the numbers, from 1, of the bindings that the script has to keep
+// what they are: Lua would bind the double 3.0 as an integer, and may bind bytes as
+// a string.
+func keptOf(bindings []byte, args []driver.NamedValue, v Version) ([]int, error) {
+	var kept []int
 	s := scanner{b: bindings}
 	if _, err := s.array(); err != nil {
 		return nil, err
@@ -97,10 +99,10 @@ func doublesOf(bindings []byte, args []driver.NamedValue, v Version) ([]int, err
 			return nil, err
 		}
 		switch {
-		case k == kindFloat:
-			doubles = append(doubles, i+1)
 		case k == kindBin && !v.AtLeast(3, 0, 0):
 			return nil, &ParamError{i + 1, sigiled(arg.Name), errLuaBytes}
+		case k == kindFloat, k == kindBin:
+			kept = append(kept, i+1)
 		case k == kindArray, k == kindMap:
 			return nil, &ParamError{i + 1, sigiled(arg.Name), errLuaDocument}
 		}
@@ -109,7 +111,7 @@ func doublesOf(bindings []byte, args []driver.NamedValue, v Version) ([]int, err
 			return nil, err
 		}
 	}
-	return doubles, nil
+	return kept, nil
 }
 
 // BatchResult is what one statement of a batch did.
@@ -133,7 +135,7 @@ func ParseBatch(body []byte) ([]BatchResult, *BatchFailure, error) {
 	}
 	if len(values) == 2 {
 		failed, ok := values[0].(int64)
-		if e, is := values[1].(map[string]any); ok && is && failed > 0 {
+		if e, is := values[1].(map[string]any); ok && is && failed > 0 && failed <= math.MaxInt32 {
 			return nil, &BatchFailure{int(failed - 1), batchError(e)}, nil
 		}
 		if list, is := values[1].([]any); ok && is && failed == 0 {
@@ -204,6 +206,9 @@ func batchError(fields map[string]any) *ServerError {
 		default:
 			f.Fields[name] = value
 		}
+	}
+	if e.Message == "" {
+		e.Message = iproto.Error(e.Code).String()
 	}
 	f.Code, f.Message = e.Code, e.Message
 	e.Stack = []ErrorFrame{f}

@@ -40,6 +40,7 @@ var verbs = map[string]verb{
 	"DROP":      {"DROP", DDL},
 	"ALTER":     {"ALTER", DDL},
 	"START":     {"START", Session},
+	"BEGIN":     {"BEGIN", Session}, // no statement of the server, but what people try
 	"COMMIT":    {"COMMIT", Session},
 	"ROLLBACK":  {"ROLLBACK", Session},
 	"SET":       {"SET", Session},

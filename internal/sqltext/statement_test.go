@@ -68,7 +68,7 @@ var texts = []struct {
 	{"comment only", "-- SELECT 1", Statement{}},
 	{"semicolon only", ";", Statement{}},
 	{"parentheses only", "((", Statement{}},
-	{"begin", "BEGIN", Statement{}},
+	{"begin", "BEGIN", Statement{Kind: Session, Verb: "BEGIN"}},
 	{"end", "END", Statement{}},
 	{"analyze", "ANALYZE", Statement{}},
 	{"call", "CALL f(1)", Statement{Literals: true}},

@@ -238,7 +238,10 @@ func (c *Conn) why(future *tarantool.Future) error {
 }
 
 // Close ends the connection at once; unanswered requests fail.
-func (c *Conn) Close() {
-	c.frames.cause.CompareAndSwap(nil, &ErrClosed)
+func (c *Conn) Close() { c.CloseWith(ErrClosed) }
+
+// CloseWith is Close, for a reason that those who wait for an answer are told.
+func (c *Conn) CloseWith(reason error) {
+	c.frames.cause.CompareAndSwap(nil, &reason)
 	_ = c.tnt.Close() // its error is the socket's, and says nothing of use here
 }

@@ -36,12 +36,20 @@ func main() {
 	var f flags
 	flag.StringVar(&f.run, "run", "", "run the scenarios of these `names` only, separated by commas")
 	flag.StringVar(&f.tarantool, "tarantool", os.Getenv(binaryVariable),
-		"the Tarantool `binaries` to run with, separated by commas, oldest first; a rolling upgrade needs two")
+		"the Tarantool `binaries` to run with, separated by commas, oldest first; a rolling upgrade needs two (default tarantool in PATH)")
 	flag.StringVar(&f.out, "out", "", "write failover.md and failover.svg to this `directory`")
 	flag.Float64Var(&f.scale, "scale", 1, "multiply all durations and repetitions")
 	flag.DurationVar(&f.pace, "pace", 5*time.Millisecond, "how long a worker rests between two requests")
 	flag.BoolVar(&f.verbose, "v", false, "print what the driver logs")
 	flag.BoolVar(&f.list, "list", false, "print the scenarios and exit")
+	flag.Usage = func() {
+		fmt.Fprint(os.Stderr, `usage: failover-report [flags]
+
+Starts replica sets, kills, stops and cuts off their instances under load, and prints what callers
+of the driver noticed: about five minutes for each binary. Nothing else should run meanwhile.
+`)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	log.SetOutput(io.Discard) // go-tarantool's pool
 	if err := report(f); err != nil {
