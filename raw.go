@@ -10,6 +10,10 @@ import (
 // which goes back to db when f returns. It finds the session beneath wrappers
 // of drivers that have a method Raw() driver.Conn, as otelsql's has. A handle
 // of another driver gets ErrNotTarantool. f's error is returned as it is.
+//
+// On a *sql.Conn with an open transaction, a panic of f, or driver.ErrBadConn from it,
+// waits in database/sql until the transaction has ended. Call and Eval on the *sql.Tx do
+// not.
 func Raw(ctx context.Context, db interface {
 	Conn(context.Context) (*sql.Conn, error)
 }, f func(*Conn) error) error {
