@@ -113,6 +113,8 @@ func (b *batch) instead(ctx context.Context, c *Conn, version string, why error)
 
 // bind checks all statements before any of them is sent.
 func (b *batch) bind(c *Conn) error {
+	// database/sql, and handles that wrap others, may run it once more.
+	b.texts, b.statements, b.failed, b.results = nil, nil, nil, nil
 	for i, q := range b.queries {
 		text := c.connector.texts.Get(q.SQL)
 		args, err := named(q.Args)
@@ -122,7 +124,7 @@ func (b *batch) bind(c *Conn) error {
 		switch {
 		case err != nil:
 		case text.Kind == sqltext.Session, text.Kind == sqltext.Savepoint:
-			err = fmt.Errorf("%w: %s in a batch, which is one transaction by itself", ErrSessionStatement, text.Verb)
+			err = fmt.Errorf("%w: %s: %s", ErrSessionStatement, text.Verb, batchAdvice(text.Verb))
 		case c.connector.config.ReadOnly && text.Kind != sqltext.Read:
 			err = fmt.Errorf("%w: %s", ErrReadOnlyHandle, describe(text))
 		}
@@ -133,6 +135,13 @@ func (b *batch) bind(c *Conn) error {
 		b.statements = append(b.statements, iproto.BatchStatement{Text: q.SQL, Args: args})
 	}
 	return nil
+}
+
+func batchAdvice(verb string) string {
+	if isSetting(verb) {
+		return sessionAdvice(verb)
+	}
+	return "a batch is one transaction by itself"
 }
 
 func (b *batch) failure(i int, err error) error {
@@ -176,7 +185,7 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 	switch {
 	case errors.As(err, &unsent):
 		return b.failure(unsent.Statement, unsent.Err)
-	case err != nil && b.failed != nil:
+	case err != nil && b.failed != nil && !errors.Is(err, ErrNoInstance):
 		return b.failure(b.failed.Statement, err)
 	case err != nil:
 		return err
@@ -185,8 +194,10 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 	switch {
 	case err == nil && failed == nil && len(results) != len(b.queries):
 		err = fmt.Errorf("%d results of %d statements", len(results), len(b.queries))
+	case failed != nil && failed.Statement >= len(b.queries):
+		err = fmt.Errorf("statement %d of %d has failed", failed.Statement, len(b.queries))
 	case failed != nil:
-		return b.failure(failed.Statement, errBatchEnded)
+		return b.failure(failed.Statement, &OutcomeUnknownError{Instance: instanceRef(reply.Served), Err: errBatchEnded})
 	}
 	if err != nil {
 		return c.unreadable(verdict.Write, reply, err)
@@ -197,20 +208,21 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 	return nil
 }
 
-var errBatchEnded = errors.New("the statement has ended the transaction, as RAISE(ROLLBACK) does; nothing is stored")
+var errBatchEnded = errors.New("a function that the statement calls has ended the transaction, and may have committed it")
 
 // Append makes a batch the body of its EVAL.
 func (b *batch) Append(out []byte, server iproto.Version) ([]byte, error) {
+	b.failed = nil // on the instance before, which refused it
 	return iproto.AppendBatch(out, b.statements, server)
 }
 
 // failureIn is the error of the statement that failed.
 func (b *batch) failureIn(body []byte) *iproto.ServerError {
 	_, failed, err := iproto.ParseBatch(body)
-	b.failed = failed
-	if err != nil || failed == nil {
+	if err != nil || failed == nil || failed.Statement >= len(b.queries) {
 		return nil
 	}
+	b.failed = failed
 	return failed.Err
 }
 

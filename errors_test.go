@@ -54,6 +54,26 @@ func TestHintsOfErrors(t *testing.T) {
 	}
 }
 
+func TestHintOfTheGrantThatUpdatesNeed(t *testing.T) {
+	rs := sharedSet(t)
+	name := table(t, rs, "ID INTEGER PRIMARY KEY")
+	lua(t, rs, 0, `
+		box.schema.user.create('writer', {password = 'w', if_not_exists = true})
+		box.schema.user.grant('writer', 'read,write', 'space', ...)
+		pcall(box.schema.user.grant, 'writer', 'execute', 'sql')`, name)
+	db, _ := openDSN(t, strings.Replace(rs.DSN(), "app:secret", "writer:w", 1))
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1)")
+	_, err := db.ExecContext(t.Context(), "DELETE FROM "+name+" WHERE ID = 1")
+	require.ErrorContains(t, err, "box.schema.user.grant(user, 'read', 'universe')")
+	lua(t, rs, 0, "box.schema.user.grant('writer', 'read', 'universe')")
+	eventually(t, "grant", func() bool {
+		other, connector := openDSN(t, strings.Replace(rs.DSN(), "app:secret", "writer:w", 1))
+		defer connector.Close()
+		_, err = other.ExecContext(t.Context(), "DELETE FROM "+name+" WHERE ID = 1")
+		return err == nil
+	})
+}
+
 func TestAClosedHandle(t *testing.T) {
 	db, connector := openDSN(t, sharedSet(t).DSN())
 	conn, err := db.Conn(t.Context())

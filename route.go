@@ -98,8 +98,17 @@ func describe(s *sqltext.Statement) string {
 	return s.Verb
 }
 
+// isSetting tells of the verbs by which a text changes a session's settings.
+func isSetting(verb string) bool {
+	switch verb {
+	case "SET", "UPDATE", "INSERT", "REPLACE", "DELETE", "TRUNCATE":
+		return true
+	}
+	return false
+}
+
 func sessionAdvice(verb string) string {
-	if verb == "SET" || verb == "UPDATE" {
+	if isSetting(verb) {
 		return "connections are shared; put session.NAME=value in the DSN"
 	}
 	return "use BeginTx, Commit and Rollback; in a migration tool, its way to run outside a transaction"

@@ -302,6 +302,9 @@ func (s *sent) accept(ctx context.Context, req *Request, answer wire.Reply, repl
 	vain := req.Vain != nil && req.Mode == discovery.ModeRW && req.Vain(answer.Body)
 	switch {
 	case vain && !s.stillWritable(ctx):
+		if req.Kind == verdict.Call {
+			return verdict.Fail, errVain // the user's code may have done something
+		}
 		return verdict.Refused, errVain
 	case !vain && s.front != nil:
 		if err := s.voted(ctx); err != nil {

@@ -47,8 +47,12 @@ func AppendBatch(b []byte, batch []BatchStatement, v Version) ([]byte, error) {
 			return b, &BatchParamError{i, err}
 		}
 		kept, err := keptOf(body[start:], s.Args, v)
-		if err != nil {
-			return b, &LuaError{i, err.(*ParamError), v}
+		var changed *ParamError
+		switch {
+		case errors.As(err, &changed):
+			return b, &LuaError{i, changed, v}
+		case err != nil:
+			return b, err
 		}
 		body = appendArrayLen(body, len(kept))
 		for _, n := range kept {
