@@ -128,7 +128,7 @@ func (e *Error) hint() string {
 	case protocol.ER_SQL_SEQ_SCAN:
 		return "write FROM SEQSCAN, or put seq_scan=true in the DSN"
 	case protocol.ER_TRANSACTION_YIELD:
-		return "transactions on memtx spaces need box.cfg.memtx_use_mvcc_engine = true"
+		return "transactions on memtx spaces need box.cfg.memtx_use_mvcc_engine = true, and DDL works outside transactions only"
 	case protocol.ER_ACCESS_DENIED:
 		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
 			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"

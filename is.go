@@ -22,8 +22,8 @@ func IsTxConflict(err error) bool { return hasCode(err, protocol.ER_TRANSACTION_
 
 // IsRetryable tells whether nothing was applied, and the whole again, the
 // transaction or the statement outside one, may succeed as it is: after a
-// conflict, on an instance that is not writable any more, when a transaction has
-// lost its instance or timed out on the server. It is false for an
+// conflict, on an instance that is not writable any more or not yet, when a
+// transaction has lost its instance or timed out on the server. It is false for an
 // ErrOutcomeUnknown, for an ErrNoInstance, for which the driver has waited already,
 // and for calls outside a transaction.
 func IsRetryable(err error) bool {
@@ -35,7 +35,8 @@ func IsRetryable(err error) bool {
 		return true
 	}
 	return hasCode(err, protocol.ER_TRANSACTION_CONFLICT, protocol.ER_TRANSACTION_TIMEOUT,
-		protocol.ER_READONLY, protocol.ER_LOADING) && !isPartly(err)
+		protocol.ER_READONLY, protocol.ER_LOADING,
+		protocol.ER_SYNC_QUEUE_UNCLAIMED, protocol.ER_SYNC_QUEUE_FOREIGN) && !isPartly(err)
 }
 
 // hasCode goes by the code that the server answered, never by the text.

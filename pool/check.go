@@ -192,8 +192,7 @@ type askers struct {
 // ask while one check is on its way share the next.
 func (in *instance) ask(ctx context.Context) error {
 	done := in.asks.add()
-	signal(in.asked)
-	in.pool.counts.rechecks.Add(1)
+	in.recheck()
 	select {
 	case <-done:
 		return nil
@@ -202,6 +201,12 @@ func (in *instance) ask(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// recheck has the instance checked at once.
+func (in *instance) recheck() {
+	signal(in.asked)
+	in.pool.counts.rechecks.Add(1)
 }
 
 func (a *askers) add() <-chan struct{} {

@@ -66,10 +66,20 @@ func (p *Pool) Begin(ctx context.Context, req *Request) (*Tx, Reply, error) {
 	reply, sent, err := p.do(ctx, req)
 	if err != nil {
 		p.leave()
-		return nil, reply, err
+		return nil, reply, unbegun(ctx, reply, err)
 	}
 	sent.in.conns.open.Add(1)
 	return &Tx{pool: p, target: sent.target, stream: sent.stream, writes: req.Writes}, reply, nil
+}
+
+// unbegun marks the error of a BEGIN that was sent in vain: nothing is lost by
+// beginning again, unless a server refuses or there is none.
+func unbegun(ctx context.Context, reply Reply, err error) error {
+	if ctx.Err() != nil || reply.Attempts == 0 ||
+		errors.As(err, new(*iproto.ServerError)) || errors.As(err, new(*NoInstanceError)) {
+		return err
+	}
+	return &TxError{true, err}
 }
 
 // Served is the instance that it is on.
@@ -105,7 +115,7 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	case err != nil:
 		return reply, err
 	case t.writes && req.Vain != nil && t.in.mail.readOnly.Load() && req.Vain(answer):
-		signal(t.in.asked)
+		t.in.recheck()
 		t.broken = &TxError{true, errStale}
 		return reply, t.broken
 	}
@@ -180,7 +190,7 @@ func (t *Tx) ask(ctx context.Context, typ protocol.Type, body []byte, counted bo
 // refused takes an error of the server in, which may tell of the instance's role.
 func (t *Tx) refused(e *iproto.ServerError) *iproto.ServerError {
 	if (verdict.Answer{Code: e.Code}).Refusal() {
-		signal(t.in.asked)
+		t.in.recheck()
 	}
 	return e
 }

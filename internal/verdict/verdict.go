@@ -92,7 +92,11 @@ const (
 // Refusal tells whether the error says something of the instance's role or
 // status, so that both are to be asked for again whoever was refused.
 func (a Answer) Refusal() bool {
-	return a.Code == uint32(protocol.ER_READONLY) || a.Code == uint32(protocol.ER_LOADING)
+	switch protocol.Error(a.Code) {
+	case protocol.ER_READONLY, protocol.ER_LOADING, protocol.ER_SYNC_QUEUE_UNCLAIMED, protocol.ER_SYNC_QUEUE_FOREIGN:
+		return true
+	}
+	return false
 }
 
 // Answered is the verdict on a server's error.

@@ -73,7 +73,7 @@ func TestAnswered(t *testing.T) {
 }
 
 func TestRefusalTellsOfTheInstance(t *testing.T) {
-	for code, want := range map[uint32]bool{7: true, 116: true, 3: false, 97: false} {
+	for code, want := range map[uint32]bool{7: true, 116: true, 227: true, 228: true, 3: false, 97: false} {
 		assert.Equal(t, want, verdict.Answer{Code: code}.Refusal(), "code %d", code)
 	}
 }
