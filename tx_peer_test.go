@@ -193,7 +193,7 @@ func TestLostAnswersOfATransaction(t *testing.T) {
 			require.NoError(t, tx.Commit())
 			requireCame(t, p, tt.stream, "BEGIN EXECUTE COMMIT")
 			assert.EqualValues(t, 1, connector.sessions.Load())
-			assert.EqualValues(t, 1, db.Stats().OpenConnections)
+			assert.Equal(t, 1, db.Stats().OpenConnections)
 		})
 	}
 }
@@ -221,7 +221,7 @@ func TestCommitBehindACancelledStatementSendsRollback(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, tntsql.ErrOutcomeUnknown)
 	assert.False(t, tntsql.IsRetryable(err))
-	assert.EqualValues(t, 1, db.Stats().Idle, "the session is free though the answer is not there")
+	assert.Equal(t, 1, db.Stats().Idle, "the session is free though the answer is not there")
 	assert.Equal(t, []string{"BEGIN EXECUTE"}, came(p))
 	close(ready)
 	requireCame(t, p, "BEGIN EXECUTE ROLLBACK")
@@ -281,7 +281,7 @@ func TestCommitWhoseContextEndsIsUnknown(t *testing.T) {
 	require.ErrorIs(t, tx.Rollback(), sql.ErrTxDone)
 	assert.Equal(t, []string{"BEGIN COMMIT"}, came(p))
 	assert.EqualValues(t, 1, connector.sessions.Load())
-	assert.EqualValues(t, 1, db.Stats().OpenConnections)
+	assert.Equal(t, 1, db.Stats().OpenConnections)
 }
 
 func TestRollbackAndTheEndOfTheContextAtOnce(t *testing.T) {
@@ -312,7 +312,7 @@ func TestRollbackAndTheEndOfTheContextAtOnce(t *testing.T) {
 	for _, s := range streams {
 		assert.Contains(t, []string{"BEGIN ROLLBACK", "BEGIN EXECUTE ROLLBACK"}, s)
 	}
-	assert.EqualValues(t, 1, db.Stats().OpenConnections)
+	assert.Equal(t, 1, db.Stats().OpenConnections)
 	assert.EqualValues(t, 1, connector.sessions.Load(), "one session serves all")
 }
 

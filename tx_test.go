@@ -320,7 +320,7 @@ func TestContextThatEndsRollsBackAndKeepsTheSession(t *testing.T) {
 		})
 		assert.EqualValues(t, 2, countOnMaster(t, db, name))
 	}
-	assert.EqualValues(t, 1, db.Stats().OpenConnections)
+	assert.Equal(t, 1, db.Stats().OpenConnections)
 	assert.Zero(t, db.Stats().MaxIdleClosed)
 }
 
