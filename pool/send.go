@@ -238,6 +238,12 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // maxBuffer is the largest buffer that is kept for later requests.
 const maxBuffer = 64 << 10
 
+func giveBack(buffer *[]byte) {
+	if cap(*buffer) <= maxBuffer {
+		buffers.Put(buffer)
+	}
+}
+
 // start sends the request there, for which room was taken. An error means that
 // it was not sent.
 func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, error) {
@@ -250,9 +256,7 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 		return nil, err
 	}
 	out.Pending, err = out.send(req.Type, *buffer) // gives it back itself
-	if cap(*buffer) <= maxBuffer {
-		buffers.Put(buffer)
-	}
+	giveBack(buffer)
 	to.in.stirred()
 	return out, err
 }

@@ -102,7 +102,7 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 		return reply, context.Cause(ctx)
 	}
 	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
+	defer giveBack(buffer)
 	var err error
 	if *buffer, err = req.Body.Append((*buffer)[:0], t.stream.Greeting().Version); err != nil {
 		t.in.conns.budget.Give(1)
@@ -236,7 +236,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 	defer t.end()
 	var failure *wire.Error
 	switch {
-	case err == nil && answer.Code == 0:
+	case err == nil && answer.Code == 0 && !iproto.HasError(answer.Body):
 		return nil
 	case err == nil:
 		e := t.refused(iproto.ParseError(answer.Code, answer.Body))

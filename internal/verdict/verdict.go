@@ -18,10 +18,8 @@ const (
 	// Begin opens a transaction: sent twice, it opens two, of which one is left
 	// to be rolled back.
 	Begin
-	// InTx is a statement or a call in a transaction, which is lost with its
-	// connection and is never continued elsewhere.
-	InTx
-	// Commit ends a transaction.
+	// Commit ends a transaction. What is in one is never sent again, whatever
+	// becomes of it.
 	Commit
 )
 
@@ -43,24 +41,19 @@ const (
 
 // Unsent is the verdict on a request that never left this process.
 func Unsent(k Kind) Verdict {
-	if k.inTx() {
+	if k == Commit {
 		return Fail
 	}
 	return Again
 }
 
-func (k Kind) inTx() bool { return k == InTx || k == Commit }
-
 // harmless tells of a request that changes nothing by itself.
-func (k Kind) harmless() bool { return k == Read || k == Begin || k == InTx }
+func (k Kind) harmless() bool { return k == Read || k == Begin }
 
 // Lost is the verdict on a request whose connection ended without an answer.
 func Lost(k Kind) Verdict {
-	switch k {
-	case Read, Begin:
+	if k.harmless() {
 		return Again
-	case InTx:
-		return Fail
 	}
 	return Unknown
 }
@@ -122,7 +115,7 @@ func Answered(k Kind, a Answer) Verdict {
 }
 
 func refused(k Kind) Verdict {
-	if k == Call || k.inTx() {
+	if k == Call || k == Commit {
 		return Fail
 	}
 	return Refused

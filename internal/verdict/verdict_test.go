@@ -16,12 +16,12 @@ const (
 )
 
 // verdicts are those on each kind of request.
-type verdicts struct{ read, write, call, begin, inTx, commit verdict.Verdict }
+type verdicts struct{ read, write, call, begin, commit verdict.Verdict }
 
 func each(of func(verdict.Kind) verdict.Verdict) verdicts {
 	return verdicts{
 		of(verdict.Read), of(verdict.Write), of(verdict.Call),
-		of(verdict.Begin), of(verdict.InTx), of(verdict.Commit),
+		of(verdict.Begin), of(verdict.Commit),
 	}
 }
 
@@ -31,9 +31,9 @@ func TestWithoutAnAnswer(t *testing.T) {
 		of   func(verdict.Kind) verdict.Verdict
 		want verdicts
 	}{
-		{"never sent", verdict.Unsent, verdicts{again, again, again, again, fail, fail}},
-		{"connection lost after sending", verdict.Lost, verdicts{again, unknown, unknown, again, fail, unknown}},
-		{"context ended after sending", verdict.Left, verdicts{fail, unknown, unknown, fail, fail, unknown}},
+		{"never sent", verdict.Unsent, verdicts{again, again, again, again, fail}},
+		{"connection lost after sending", verdict.Lost, verdicts{again, unknown, unknown, again, unknown}},
+		{"context ended after sending", verdict.Left, verdicts{fail, unknown, unknown, fail, unknown}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.fate, func(t *testing.T) {
@@ -48,20 +48,20 @@ func TestAnswered(t *testing.T) {
 		answer verdict.Answer
 		want   verdicts
 	}{
-		{"read-only, 2.10 and newer", verdict.Answer{Code: 7, Reason: "election", GivesReason: true}, verdicts{refused, refused, fail, refused, fail, fail}},
-		{"read-only, older", verdict.Answer{Code: 7}, verdicts{refused, refused, fail, refused, fail, fail}},
-		{"read-only without a reason from 2.10 and newer: the role changed within the transaction", verdict.Answer{Code: 7, GivesReason: true}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"loading", verdict.Answer{Code: 116}, verdicts{refused, refused, fail, refused, fail, fail}},
-		{"synchronous write: quorum timeout", verdict.Answer{Code: 216}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
-		{"synchronous write: rolled back", verdict.Answer{Code: 217}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
-		{"synchronous write: detached", verdict.Answer{Code: 295}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
-		{"synchronous write: fiber cancelled", verdict.Answer{Code: 32, Type: "FiberIsCancelled"}, verdicts{fail, unknown, unknown, fail, fail, unknown}},
-		{"a Lua error", verdict.Answer{Code: 32, Type: "LuajitError"}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"duplicate key", verdict.Answer{Code: 3}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"access denied", verdict.Answer{Code: 42}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"conflict", verdict.Answer{Code: 97}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"aborted by a yield", verdict.Answer{Code: 154}, verdicts{fail, fail, fail, fail, fail, fail}},
-		{"statement error", verdict.Answer{Code: 159}, verdicts{fail, fail, fail, fail, fail, fail}},
+		{"read-only, 2.10 and newer", verdict.Answer{Code: 7, Reason: "election", GivesReason: true}, verdicts{refused, refused, fail, refused, fail}},
+		{"read-only, older", verdict.Answer{Code: 7}, verdicts{refused, refused, fail, refused, fail}},
+		{"read-only without a reason from 2.10 and newer: the role changed within the transaction", verdict.Answer{Code: 7, GivesReason: true}, verdicts{fail, fail, fail, fail, fail}},
+		{"loading", verdict.Answer{Code: 116}, verdicts{refused, refused, fail, refused, fail}},
+		{"synchronous write: quorum timeout", verdict.Answer{Code: 216}, verdicts{fail, unknown, unknown, fail, unknown}},
+		{"synchronous write: rolled back", verdict.Answer{Code: 217}, verdicts{fail, unknown, unknown, fail, unknown}},
+		{"synchronous write: detached", verdict.Answer{Code: 295}, verdicts{fail, unknown, unknown, fail, unknown}},
+		{"synchronous write: fiber cancelled", verdict.Answer{Code: 32, Type: "FiberIsCancelled"}, verdicts{fail, unknown, unknown, fail, unknown}},
+		{"a Lua error", verdict.Answer{Code: 32, Type: "LuajitError"}, verdicts{fail, fail, fail, fail, fail}},
+		{"duplicate key", verdict.Answer{Code: 3}, verdicts{fail, fail, fail, fail, fail}},
+		{"access denied", verdict.Answer{Code: 42}, verdicts{fail, fail, fail, fail, fail}},
+		{"conflict", verdict.Answer{Code: 97}, verdicts{fail, fail, fail, fail, fail}},
+		{"aborted by a yield", verdict.Answer{Code: 154}, verdicts{fail, fail, fail, fail, fail}},
+		{"statement error", verdict.Answer{Code: 159}, verdicts{fail, fail, fail, fail, fail}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
