@@ -34,17 +34,19 @@ type BatchResult struct {
 }
 
 // ExecBatch runs statements as one transaction, all or nothing, on the read-write
-// instance: in one request where the user may EVAL (execute on universe), on every
+// instance, or under ModeRO on a replica (for its local and temporary spaces): in one request where the user may EVAL (execute on universe), on every
 // version and with the default configuration; else, on Tarantool 2.10 and newer, in
 // a transaction statement by statement, as also for arguments that would change in
 // Lua: slices, maps, and []byte before 3.0. Where neither can be, it fails with
 // ErrBatchUnsupported.
 //
+// DDL is a part of the batch, unless that runs as a transaction.
+//
 // In an open transaction the statements join that, under a savepoint.
 //
 // A statement that fails is a *BatchError, and nothing is stored. With an
 // ErrOutcomeUnknown all of it may have been stored, or nothing. An error that
-// IsRetryable may pass.
+// IsRetryable may pass: call it within Retry where others write the same rows.
 func ExecBatch(ctx context.Context, on Execer, qs ...Query) ([]BatchResult, error) {
 	if len(qs) == 0 {
 		return nil, nil
@@ -69,6 +71,9 @@ func (*batch) Value() (driver.Value, error) { return nil, ErrNotTarantool }
 
 func (b *batch) run(ctx context.Context, c *Conn) error {
 	b.arrived = true
+	if info := infoFrom(ctx); info != nil {
+		defer func() { info.Kind = KindBatch }()
+	}
 	if err := b.bind(c); err != nil {
 		return err
 	}
@@ -76,7 +81,7 @@ func (b *batch) run(ctx context.Context, c *Conn) error {
 		return b.join(ctx, c)
 	}
 	if c.connector.noEval.holds() {
-		if err := b.transact(ctx, c); !errors.Is(err, ErrTxUnsupported) {
+		if err := b.instead(ctx, c, "", errEvalDenied); !errors.Is(err, ErrBatchUnsupported) {
 			return err
 		}
 	}
@@ -101,7 +106,11 @@ var errEvalDenied = errors.New("the user may not EVAL, which an administrator gr
 // instead runs the batch as a transaction, for want of an EVAL.
 func (b *batch) instead(ctx context.Context, c *Conn, version string, why error) error {
 	err := b.transact(ctx, c)
-	if !errors.Is(err, ErrTxUnsupported) {
+	switch {
+	case errors.Is(err, ErrTxUnsupported):
+	case hasCode(err, protocol.ER_TRANSACTION_YIELD) || slices.ContainsFunc(b.texts, isDDL):
+		return &insteadError{err, why} // as an EVAL it might have worked
+	default:
 		return err
 	}
 	if version != "" {
@@ -110,6 +119,17 @@ func (b *batch) instead(ctx context.Context, c *Conn, version string, why error)
 	return fmt.Errorf("%w here: %w; and Tarantool%s has no transactions over the network, as 2.10 and newer have",
 		ErrBatchUnsupported, why, version)
 }
+
+func isDDL(s *sqltext.Statement) bool { return s.Kind == sqltext.DDL }
+
+// insteadError is of a batch that ran as a transaction.
+type insteadError struct{ err, why error }
+
+func (e *insteadError) Error() string {
+	return fmt.Sprintf("%s; the batch ran as a transaction, as %s", e.err, bare(e.why))
+}
+
+func (e *insteadError) Unwrap() error { return e.err }
 
 // bind checks all statements before any of them is sent.
 func (b *batch) bind(c *Conn) error {
@@ -263,9 +283,13 @@ func (b *batch) transact(ctx context.Context, c *Conn) error {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if c.tx != nil { // failed, or a Trace has panicked
+			_ = tx.Rollback() // it returns at once and has no error
+		}
+	}()
 	results, err := b.statementByStatement(ctx, c)
 	if err != nil {
-		_ = tx.Rollback() // it returns at once and has no error
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -276,9 +300,9 @@ func (b *batch) transact(ctx context.Context, c *Conn) error {
 }
 
 const (
-	batchSavepoint = `SAVEPOINT "tntsql_batch"`
-	batchUndo      = `ROLLBACK TO SAVEPOINT "tntsql_batch"`
-	batchRelease   = `RELEASE SAVEPOINT "tntsql_batch"`
+	batchSavepoint = `SAVEPOINT "tntsql: before the batch"`
+	batchUndo      = `ROLLBACK TO SAVEPOINT "tntsql: before the batch"`
+	batchRelease   = `RELEASE SAVEPOINT "tntsql: before the batch"`
 )
 
 // join runs the batch in the open transaction. If it cannot be undone there, the

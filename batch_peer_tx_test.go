@@ -141,10 +141,10 @@ func failing(script fakepeer.Script, numbers ...int) fakepeer.Script {
 
 func TestBatchInATransactionIsUnderASavepoint(t *testing.T) {
 	const (
-		save    = `SAVEPOINT "tntsql_batch"`
-		undo    = `ROLLBACK TO SAVEPOINT "tntsql_batch"`
-		release = `RELEASE SAVEPOINT "tntsql_batch"`
-		probe   = `SAVEPOINT "tntsql"` // after an error
+		save    = `SAVEPOINT "tntsql: before the batch"`
+		undo    = `ROLLBACK TO SAVEPOINT "tntsql: before the batch"`
+		release = `RELEASE SAVEPOINT "tntsql: before the batch"`
+		probe   = `SAVEPOINT "tntsql: is there a transaction?"` // after an error
 	)
 	first, second := twoUpdates[0].SQL, twoUpdates[1].SQL
 	bad := fakepeer.Replay("syntax error")

@@ -302,3 +302,30 @@ func TestBatchesOfManyAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// What an EVAL would have done says why it was none.
+func TestBatchThatFailsAsATransactionSaysWhyItIsOne(t *testing.T) {
+	rs := tarantooltest.Start(t, tarantooltest.Instances(1), tarantooltest.Cfg(map[string]any{"memtx_use_mvcc_engine": false}))
+	needStreams(t, rs)
+	db, _ := openDSN(t, rs.DSN())
+	mustExec(t, db, "CREATE TABLE documents (id INTEGER PRIMARY KEY, body ARRAY)")
+	insert := func(id int) tntsql.Query {
+		return tntsql.Query{SQL: "INSERT INTO documents VALUES (?, ?)", Args: []any{id, []int{id}}}
+	}
+	_, err := tntsql.ExecBatch(t.Context(), db, insert(1), insert(2))
+	require.ErrorContains(t, err, "memtx_use_mvcc_engine")
+	require.ErrorContains(t, err, "the batch ran as a transaction, as query 0 of the batch: parameter 2: ")
+	assert.Equal(t, 1, strings.Count(err.Error(), "tntsql: "), err)
+}
+
+// A procedure that commits leaves nothing to say about the rest.
+func TestCommitAfterCodeThatCommittedIsUnknown(t *testing.T) {
+	db := open(t)
+	name := txTable(t, db)
+	tx := beginTx(t, db, nil)
+	mustExec(t, tx, "INSERT INTO "+name+" VALUES (3, 30)")
+	_, err := tntsql.Eval(t.Context(), tx, tntsql.ModeRW, "box.commit()")
+	require.NoError(t, err)
+	require.ErrorIs(t, tx.Commit(), tntsql.ErrOutcomeUnknown)
+	assert.EqualValues(t, 3, countOnMaster(t, db, name))
+}

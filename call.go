@@ -15,7 +15,7 @@ import (
 	"github.com/tntsql/tntsql/pool"
 )
 
-// Execer is what Call and Eval run on: *sql.DB, *sql.Conn, *sql.Tx, and what
+// Execer is what Call, Eval and ExecBatch run on: *sql.DB, *sql.Conn, *sql.Tx, and what
 // wraps them, as sqlx's handles do.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)

@@ -107,7 +107,7 @@ type Config struct {
 	// RequestTimeout (request_timeout) is the time from request to reply, for a request whose
 	// context has no deadline. Default: NoLimit.
 	RequestTimeout time.Duration
-	// CloseTimeout (close_timeout) is how long Close waits for work in flight. NoLimit is allowed. Default: 5s.
+	// CloseTimeout (close_timeout) is how long Close waits for work in flight, requests and open transactions. NoLimit is allowed. Default: 5s.
 	CloseTimeout time.Duration
 	// RefreshInterval (refresh_interval) is how often an instance is asked for its role. At least 10ms. Default: 1s.
 	RefreshInterval time.Duration

@@ -77,10 +77,11 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 // run sends a statement whose arguments are bound.
 func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, mode Mode, args []driver.NamedValue) (iproto.Result, error) {
 	req := &pool.Request{
-		Mode: discovery.Mode(mode),
-		Kind: effectOf(text),
-		Type: protocol.IPROTO_EXECUTE,
-		Body: &statement{query, args},
+		Mode:  discovery.Mode(mode),
+		Kind:  effectOf(text),
+		Type:  protocol.IPROTO_EXECUTE,
+		Body:  &statement{query, args},
+		Calls: text.UserCall != "",
 	}
 	if isVain(text) {
 		req.Vain = noRows
@@ -167,7 +168,11 @@ func (c *Conn) do(ctx context.Context, req *pool.Request) (pool.Reply, error) {
 
 // observe reports what f does to the Trace and to the context's Info.
 func (c *Conn) observe(ctx context.Context, begin TraceStart, f func() (pool.Reply, error)) (pool.Reply, error) {
-	info, trace := infoFrom(ctx), c.connector.config.Trace
+	return c.traced(ctx, infoFrom(ctx), begin, f)
+}
+
+func (c *Conn) traced(ctx context.Context, info *Info, begin TraceStart, f func() (pool.Reply, error)) (pool.Reply, error) {
+	trace := c.connector.config.Trace
 	if trace != nil && trace.Start != nil {
 		trace.Start(ctx, begin)
 	}

@@ -129,6 +129,10 @@ func (e *Error) hint() string {
 		return "write FROM SEQSCAN, or put seq_scan=true in the DSN"
 	case protocol.ER_TRANSACTION_YIELD:
 		return "transactions on memtx spaces need box.cfg.memtx_use_mvcc_engine = true, and DDL works outside transactions only"
+	case protocol.ER_TRANSACTION_CONFLICT:
+		return "it may succeed when all of it runs again: RunTx, Retry"
+	case protocol.ER_TRANSACTION_TIMEOUT:
+		return "it took longer than tx_timeout, or than the deadline of BeginTx's context"
 	case protocol.ER_ACCESS_DENIED:
 		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
 			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"
@@ -289,7 +293,10 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 		return &OutcomeUnknownError{Instance: from, Err: cause}
 	case errors.As(err, &tx):
 		cause := withContext(ctx, tx.Err)
-		if errors.As(cause, &server) {
+		switch {
+		case errors.Is(cause, pool.ErrEndedByCode) && errors.As(cause, &server):
+			cause = partly(fmt.Errorf("%w: %w", pool.ErrEndedByCode, serverError(server, InstanceRef{})))
+		case errors.As(cause, &server):
 			cause = serverError(server, InstanceRef{})
 		}
 		return &txError{from, tx.Again, cause}

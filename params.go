@@ -49,7 +49,7 @@ var params = []param{
 		field:   durationField(func(c *Config) *time.Duration { return &c.RequestTimeout }, 1, NoLimit),
 		meaning: "from request to reply, for a request whose context has no deadline"},
 	{name: "close_timeout", def: "5s", field: durationField(func(c *Config) *time.Duration { return &c.CloseTimeout }, 1, NoLimit),
-		meaning: "how long Close waits for work in flight; `none`: until it is done"},
+		meaning: "how long Close waits for work in flight: requests and open transactions; `none`: until it is done"},
 	{name: "refresh_interval", def: "1s",
 		field:   durationField(func(c *Config) *time.Duration { return &c.RefreshInterval }, 10*time.Millisecond),
 		meaning: "how often an instance is asked for its role, with jitter; at least `10ms`"},

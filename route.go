@@ -69,7 +69,7 @@ func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (M
 	case sqltext.Session:
 		return 0, fmt.Errorf("%w: %s: %s", ErrSessionStatement, s.Verb, sessionAdvice(s.Verb))
 	case sqltext.Savepoint:
-		return 0, fmt.Errorf("%w: %s outside a transaction", ErrSessionStatement, s.Verb)
+		return 0, fmt.Errorf("%w: %s outside a transaction, which BeginTx begins", ErrSessionStatement, s.Verb)
 	case sqltext.Read:
 		if !effects {
 			return c.readMode(ctx, s.Mode)

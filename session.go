@@ -73,8 +73,10 @@ func (s *sessionSettings) apply(ctx context.Context, conn *wire.Conn) error {
 			if err := s.unknown(text, conn.Greeting().Version); err != nil {
 				return err
 			}
+		case protocol.ER_LOADING:
+			return iproto.ParseError(reply.Code, reply.Body)
 		default:
-			return fmt.Errorf("%s: %w", text, iproto.ParseError(reply.Code, reply.Body))
+			return &pool.SettingsError{Err: fmt.Errorf("%s: %w", text, iproto.ParseError(reply.Code, reply.Body))}
 		}
 	}
 	return nil

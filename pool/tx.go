@@ -33,8 +33,11 @@ func (e *TxError) Unwrap() error { return e.Err }
 var (
 	errOver = errors.New("it has been committed or rolled back")
 	// errEnded is what 114 tells: there is no transaction in the stream.
-	errEnded = errors.New("a statement of it has ended it, as OR ROLLBACK, RAISE(ROLLBACK) and box.rollback() do")
-	errStale = errors.New("its instance is no longer writable, and nothing was changed")
+	errEnded = errors.New("a statement of it has ended it, as OR ROLLBACK and RAISE(ROLLBACK) do")
+	// ErrEndedByCode is the same after the user's code ran in it.
+	ErrEndedByCode = errors.New("code that it called has ended it, by box.commit() or box.rollback()")
+	errDemoted     = errors.New("its instance is no longer writable, and would commit it all the same, as Tarantool before 3.0 does")
+	errStale       = errors.New("its instance is no longer writable, and nothing was changed")
 )
 
 // Tx is an open transaction: a stream of one connection to one instance. It has
@@ -44,6 +47,7 @@ var (
 type Tx struct {
 	pool *Pool
 	target
+	ctx    context.Context // Begin's, with which it ends
 	stream *wire.Stream
 	writes bool
 
@@ -51,6 +55,8 @@ type Tx struct {
 	broken   *TxError      // why it can only be rolled back
 	pending  *wire.Pending // whose caller has left
 	doubtful bool          // it may have ended without a word
+	called   bool          // by code of the user's
+	wrote    bool
 }
 
 // Begin opens a transaction on an instance of the request's mode. The request's
@@ -69,7 +75,7 @@ func (p *Pool) Begin(ctx context.Context, req *Request) (*Tx, Reply, error) {
 		return nil, reply, unbegun(ctx, reply, err)
 	}
 	sent.in.conns.open.Add(1)
-	return &Tx{pool: p, target: sent.target, stream: sent.stream, writes: req.Writes}, reply, nil
+	return &Tx{pool: p, target: sent.target, ctx: ctx, stream: sent.stream, writes: req.Writes}, reply, nil
 }
 
 // unbegun marks the error of a BEGIN that was sent in vain: nothing is lost by
@@ -110,8 +116,17 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	}
 	reply.Attempts = 1
 	answer, err := t.ask(ctx, req.Type, *buffer, true)
-	t.doubtful = err != nil || req.Kind == verdict.Call
+	t.called = req.Calls || req.Kind == verdict.Call
+	t.doubtful = err != nil || t.called
+	t.wrote = t.wrote || req.Kind != verdict.Read
 	switch {
+	case err != nil && t.called && t.broken == nil:
+		// A conflict, say, may be run again, but not what it has committed before.
+		if ended := t.probe(ctx); errors.Is(ended, ErrEndedByCode) {
+			t.broken = &TxError{Err: fmt.Errorf("%w: %w", ErrEndedByCode, err)}
+			return reply, t.broken
+		}
+		return reply, err
 	case err != nil:
 		return reply, err
 	case t.writes && req.Vain != nil && t.in.mail.readOnly.Load() && req.Vain(answer):
@@ -133,6 +148,9 @@ func (t *Tx) usable(ctx context.Context) error {
 	case t.stream.Ended():
 		t.broken = &TxError{true, lost(t.stream.Err())}
 		return t.broken
+	case t.ctx.Err() != nil:
+		t.broken = &TxError{Err: ended(t.ctx)}
+		return t.broken
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case t.doubtful:
@@ -146,7 +164,7 @@ func lost(err error) error { return fmt.Errorf("connection lost: %w", err) }
 // savepoint makes the server tell whether there is a transaction: an error ends
 // none, but for those that do so without a word, after which the rest would be
 // committed statement by statement.
-const savepoint = `SAVEPOINT "tntsql"`
+const savepoint = `SAVEPOINT "tntsql: is there a transaction?"`
 
 func (t *Tx) probe(ctx context.Context) error {
 	body, err := iproto.AppendExecute(nil, savepoint, nil, t.stream.Greeting().Version)
@@ -161,6 +179,9 @@ func (t *Tx) probe(ctx context.Context) error {
 	case t.broken != nil:
 	case errors.As(err, &server) && protocol.Error(server.Code) == protocol.ER_NO_TRANSACTION:
 		t.broken = &TxError{Err: errEnded}
+		if t.called {
+			t.broken.Err = ErrEndedByCode
+		}
 	default:
 		t.broken = &TxError{Err: err}
 	}
@@ -207,9 +228,11 @@ func (t *Tx) send(ctx context.Context, typ protocol.Type, body []byte, counted b
 	case <-p.Done():
 		return p.Reply()
 	case <-ctx.Done():
-		t.pending = &p
-		return wire.Reply{}, left(ctx)
+	case <-t.ctx.Done():
+		ctx = t.ctx
 	}
+	t.pending = &p
+	return wire.Reply{}, &wire.Error{Sent: true, Err: ended(ctx)}
 }
 
 // Break leaves nothing but to roll back.
@@ -228,8 +251,16 @@ func (t *Tx) Commit(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within dead_timeout (%v)", timeout))
 		defer cancel()
 	}
-	if err := t.usable(ctx); err != nil {
+	err := t.usable(ctx)
+	if err == nil && t.wrote && t.commitsDemoted() {
+		t.in.recheck()
+		err = &TxError{true, errDemoted}
+	}
+	if err != nil {
 		t.Rollback()
+		if errors.Is(err, ErrEndedByCode) {
+			err = &UnknownError{err}
+		}
 		return err
 	}
 	answer, err := t.send(ctx, protocol.IPROTO_COMMIT, iproto.EmptyBody, false)
@@ -248,6 +279,11 @@ func (t *Tx) Commit(ctx context.Context) error {
 		_, err = judged(verdict.Lost(verdict.Commit), err)
 		return err
 	}
+}
+
+// commitsDemoted tells of a former master that commits what 3.0 and newer refuse.
+func (t *Tx) commitsDemoted() bool {
+	return t.writes && t.in.mail.readOnly.Load() && !t.stream.Greeting().Version.AtLeast(3, 0, 0)
 }
 
 // Rollback ends the transaction. It returns at once: ROLLBACK is sent when the

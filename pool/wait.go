@@ -217,16 +217,31 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // hopeless tells whether every instance of the mode has failed in a way in which
 // it will fail again.
 func (s *selection) hopeless(v *view) bool {
-	any := false
+	tried := 0
 	for _, class := range v.Classes(s.mode) {
 		for _, i := range class {
-			if !errors.As(s.why[v.Instances[i].UUID], new(*SettingsError)) {
+			why := s.why[v.Instances[i].UUID]
+			if !errors.As(why, new(*SettingsError)) && !errors.As(why, new(*UnsupportedError)) {
 				return false
 			}
-			any = true
+			tried++
 		}
 	}
-	return any
+	return tried > 0
+}
+
+// told is the error of a search that has ended: what every instance said, if that is
+// more than that there is none.
+func (s *selection) told(err error) error {
+	if !errors.As(err, new(*NoInstanceError)) || !s.hopeless(s.pool.current.Load()) {
+		return err
+	}
+	for _, why := range s.why {
+		if old := new(UnsupportedError); errors.As(why, &old) {
+			return old
+		}
+	}
+	return err
 }
 
 // Wait returns when there is an instance of the mode, with a *NoInstanceError

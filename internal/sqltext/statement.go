@@ -62,8 +62,9 @@ type Statement struct {
 	Names []string
 
 	// UserCall is the first function called that is not the server's own, ""
-	// if there is none. SQL calls Lua, so a read with such a call may write.
-	// Only for queries; EXPLAIN calls nothing.
+	// if there is none. SQL calls Lua, so a read with such a call may write, and
+	// any statement may end its transaction. Only for queries and DML; EXPLAIN
+	// calls nothing.
 	UserCall string
 
 	// Mode is the value of a hint comment in front of the text, such as
@@ -219,6 +220,9 @@ func (p *parser) target() string {
 // call notes a call of name, which stands before a parenthesis and behind the
 // token before, unless it is a keyword, a built-in or a table's column list.
 func (p *parser) call(name, before token) {
+	if before.kind == wordToken && strings.EqualFold(before.text, "INTO") {
+		return // a table and its columns
+	}
 	switch name.kind {
 	case wordToken:
 		if leadsOperand(name.text, before) {
@@ -308,7 +312,9 @@ func (p *parser) finish() Statement {
 		// find it, and crashes.
 		st.Kind, st.Verb = Unknown, ""
 	}
-	if st.Verb != "SELECT" && st.Verb != "VALUES" {
+	switch st.Verb {
+	case "SELECT", "VALUES", "INSERT", "REPLACE", "UPDATE", "DELETE":
+	default:
 		st.UserCall = ""
 	}
 	if st.Style != Named {

@@ -108,6 +108,12 @@ var texts = []struct {
 	// WITH.
 	{"with select", "WITH c AS (SELECT 1) SELECT * FROM c", Statement{Kind: Read, Verb: "SELECT", Literals: true}},
 	{"with values", "WITH c AS (SELECT a) VALUES (?)", Statement{Kind: Read, Verb: "VALUES", Style: Question, Params: 1}},
+	{"function in an insert", "INSERT INTO t VALUES (f(a))", Statement{Kind: Write, Verb: "INSERT", UserCall: "f"}},
+	{"columns of an insert are no call", "INSERT OR IGNORE INTO t (a) VALUES (lower(b))", Statement{Kind: Write, Verb: "INSERT"}},
+	{"columns of a quoted table are no call", `REPLACE INTO "t u"(a) SELECT g(b) FROM u`, Statement{Kind: Write, Verb: "REPLACE", UserCall: "g"}},
+	{"function in an update", "UPDATE t SET a = f(b)", Statement{Kind: Write, Verb: "UPDATE", UserCall: "f"}},
+	{"function in a delete", "DELETE FROM t WHERE f(a)", Statement{Kind: Write, Verb: "DELETE", UserCall: "f"}},
+	{"function in DDL is not called", "CREATE TABLE t (a INT CHECK (f(a)))", Statement{Kind: DDL, Verb: "CREATE"}},
 	{"with insert", "WITH c AS (SELECT a FROM t) INSERT INTO u SELECT * FROM c", Statement{Kind: Write, Verb: "INSERT"}},
 	{"with replace", "with c as (select a) replace into u select * from c", Statement{Kind: Write, Verb: "REPLACE"}},
 	{"with update", "WITH c AS (SELECT a) UPDATE t SET a = (SELECT a FROM c)", Statement{Kind: Write, Verb: "UPDATE"}},
