@@ -44,15 +44,19 @@ const (
 )
 
 // trickle answers with a large reply that comes piece by piece.
-func trickle(s *fakepeer.Session, r fakepeer.Request) bool {
+var trickle = trickling(pieces, slowLink)
+
+func trickling(pieces uint32, pause time.Duration) fakepeer.Script {
 	const piece = 64 << 10
-	body := append([]byte{0x81, byte(protocol.IPROTO_DATA), 0x91, 0xc6, 0, 0, 0, 0}, make([]byte, pieces*piece)...)
-	binary.BigEndian.PutUint32(body[4:], pieces*piece)
-	for part := range slices.Chunk(fakepeer.Frame(r.Sync, 0, body), piece) {
-		s.Write(part)
-		time.Sleep(slowLink)
+	return func(s *fakepeer.Session, r fakepeer.Request) bool {
+		body := append([]byte{0x81, byte(protocol.IPROTO_DATA), 0x91, 0xc6, 0, 0, 0, 0}, make([]byte, pieces*piece)...)
+		binary.BigEndian.PutUint32(body[4:], pieces*piece)
+		for part := range slices.Chunk(fakepeer.Frame(r.Sync, 0, body), piece) {
+			s.Write(part)
+			time.Sleep(pause)
+		}
+		return true
 	}
-	return true
 }
 
 func TestLargeReplyOnItsWayIsASignOfLife(t *testing.T) {

@@ -1,7 +1,9 @@
 package wire_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,29 +56,125 @@ func TestOldestOfAConnectionIsTheOneThatHoldsItUp(t *testing.T) {
 	assert.Zero(t, c.Waiting())
 }
 
-func TestStalledWakesThoseWhoWait(t *testing.T) {
+func TestAlarmWakesThoseWhoWait(t *testing.T) {
 	c := dial(t, fakepeer.Start(t, nil))
-	stalled := func() bool {
-		select {
-		case <-c.Stalled():
-			return true
-		default:
-			return false
+	for name, tt := range map[string]struct {
+		set    func(bool)
+		raised func() <-chan struct{}
+	}{
+		"stalled": {c.SetStalled, c.Stalled},
+		"pinned":  {c.SetPinned, c.Pinned},
+	} {
+		t.Run(name, func(t *testing.T) {
+			raised := func() bool {
+				select {
+				case <-tt.raised():
+					return true
+				default:
+					return false
+				}
+			}
+			assert.False(t, raised())
+			waits := tt.raised()
+			for range 2 { // once more changes nothing
+				tt.set(true)
+				<-waits
+				assert.True(t, raised())
+			}
+			for range 2 {
+				tt.set(false)
+				assert.False(t, raised())
+			}
+			tt.set(true)
+			assert.True(t, raised())
+		})
+	}
+}
+
+func TestPinnedConnectionIsHeldUp(t *testing.T) {
+	c := dial(t, fakepeer.Start(t, nil))
+	for _, pinned := range []bool{false, true, false} {
+		c.SetPinned(pinned)
+		assert.Equal(t, pinned, c.HeldUp())
+	}
+}
+
+func TestTwoOldestPinAConnection(t *testing.T) {
+	p := fakepeer.Start(t, nil)
+	held := hold(p, protocol.IPROTO_EXECUTE)
+	hold(p, protocol.IPROTO_CALL)
+	c := dial(t, p)
+	send(t, c, protocol.IPROTO_CALL)
+	var statements []wire.Pending
+	var answers []func()
+	var begun [4]time.Time
+	for n := range begun {
+		assert.Equal(t, n >= 2, c.WaitingPair() > 0, "%d are unfinished", n)
+		begun[n] = time.Now()
+		statements = append(statements, send(t, c, protocol.IPROTO_EXECUTE))
+		answers = append(answers, <-held)
+	}
+	behind := func() (all []bool) {
+		for _, s := range statements {
+			all = append(all, s.Behind())
 		}
+		return all
 	}
-	assert.False(t, stalled())
-	waits := c.Stalled()
-	for range 2 { // once more changes nothing
-		c.SetStalled(true)
-		<-waits
-		assert.True(t, stalled())
+	assert.Equal(t, []bool{false, false, true, true}, behind())
+	assert.LessOrEqual(t, c.WaitingPair(), time.Since(begun[1]), "the pair is as old as its younger one")
+
+	for range 2 { // the third moves up, then the last
+		answers[1]()
+		<-statements[1].Done()
+		answers, statements = slices.Delete(answers, 1, 2), slices.Delete(statements, 1, 2)
+		assert.Equal(t, []bool{false, false, true}[:len(statements)], behind())
+		assert.Positive(t, c.WaitingPair())
 	}
-	for range 2 {
-		c.SetStalled(false)
-		assert.False(t, stalled())
+	answers[0]()
+	<-statements[0].Done()
+	assert.Zero(t, c.WaitingPair(), "one is no pair")
+	assert.Positive(t, c.Waiting())
+	send(t, c, protocol.IPROTO_EXECUTE)
+	assert.Positive(t, c.WaitingPair())
+	c.Close()
+	assert.Eventually(t, func() bool { return c.WaitingPair() == 0 }, patienceFor, tick)
+}
+
+func TestYieldedRoomIsTheCallers(t *testing.T) {
+	for name, end := range map[string]func(*wire.Conn, <-chan func()){
+		"when the answers come":    func(_ *wire.Conn, held <-chan func()) { (<-held)(); (<-held)() },
+		"when the connection ends": func(c *wire.Conn, _ <-chan func()) { c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := fakepeer.Start(t, nil)
+			held := hold(p, protocol.IPROTO_EXECUTE)
+			b := wire.NewBudget(10)
+			c := dialCounted(t, p, b)
+			sent := counted(t, c, b, 2)
+			require.True(t, sent[0].Yield())
+			assert.Equal(t, 2, b.Used(), "one is the caller's now")
+			assert.False(t, sent[0].Yield(), "it is handed over once")
+
+			end(c, held)
+			for _, s := range sent {
+				<-s.Done()
+			}
+			require.Eventually(t, func() bool { return b.Used() == 1 }, patienceFor, tick)
+			for _, s := range sent {
+				assert.False(t, s.Yield(), "nothing is left")
+			}
+			require.Zero(t, c.InFlight())
+			assert.Equal(t, 1, b.Used())
+			b.Give(1)
+			assert.Zero(t, b.Used())
+		})
 	}
-	c.SetStalled(true)
-	assert.True(t, stalled())
+}
+
+func TestRequestWithoutRoomYieldsNone(t *testing.T) {
+	p := fakepeer.Start(t, nil)
+	hold(p, protocol.IPROTO_EXECUTE)
+	assert.False(t, send(t, dial(t, p), protocol.IPROTO_EXECUTE).Yield())
 }
 
 func TestPingsUnansweredByTheServer(t *testing.T) {
