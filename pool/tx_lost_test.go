@@ -241,7 +241,7 @@ func TestUnansweredCommitWithoutADeadlineIsGivenUp(t *testing.T) {
 				assert.Equal(t, tt.unknown, errors.As(err, new(*pool.UnknownError)))
 			case <-time.After(patience / 2):
 				s.Cut()
-				_ = <-done
+				assert.Error(t, <-done)
 				assert.Fail(t, "COMMIT waits for good")
 			}
 			requireStreams(t, s, tt.stream)
@@ -266,7 +266,7 @@ func TestUnansweredSavepointHasRequestTimeout(t *testing.T) {
 		require.ErrorAs(t, err, new(*pool.TxError))
 	case <-time.After(patience / 2):
 		s.Cut()
-		_ = <-done
+		assert.Error(t, <-done)
 		assert.Fail(t, "the statement waits for good")
 	}
 	requireStreams(t, s, "BEGIN INSERT SAVEPOINT")
