@@ -175,7 +175,8 @@ func (r *Reply) Values() []any { return r.values }
 
 // Decode stores the returned values, in order, in what dst points to: basic
 // types, structs (tags "msgpack", then "json"), maps, slices. A nil skips one.
-// More dst than values is an error; more values are not.
+// More dst than values is an error, and so is a number that does not fit; more
+// values are not.
 func (r *Reply) Decode(dst ...any) error {
 	if err := iproto.DecodeData(r.body, dst...); err != nil {
 		return fmt.Errorf("tntsql: decode the reply of %s: %w", r.from, err)

@@ -128,7 +128,6 @@ func TestNormalizeRefusesWhatADSNCannotSay(t *testing.T) {
 			"tls: TLS is given; leave TLSMode unset"},
 		"read_after_write": {func(c *Config) { c.ReadAfterWrite = ReadAfterWriteOff }, `parameter "read_after_write" is not supported yet`},
 		"stmt_cache":       {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
-		"full_metadata":    {func(c *Config) { c.FullMetadata = true }, `parameter "full_metadata" is not supported yet`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{Hosts: []string{"h"}}

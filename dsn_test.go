@@ -224,7 +224,6 @@ func TestParseDSNRefusesWhatIsNotSupportedYet(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
 		{"read_after_write=session", `parameter "read_after_write" is not supported yet`},
 		{"stmt_cache=0", `parameter "stmt_cache" is not supported yet`},
-		{"full_metadata=true", `parameter "full_metadata" is not supported yet`},
 	} {
 		t.Run(tt.query, func(t *testing.T) {
 			_, err := ParseDSN("tarantool://h/?" + tt.query)

@@ -140,6 +140,36 @@ func (e *Error) hint() string {
 		if strings.Contains(e.Message, "space 'ephemeral'") {
 			return "UPDATE, DELETE and INSERT of several rows need box.schema.user.grant(user, 'read', 'universe')"
 		}
+	case protocol.ER_SQL_TYPE_MISMATCH, protocol.ER_INCONSISTENT_TYPES:
+		return typeHint(e.Message)
+	}
+	return ""
+}
+
+// bytesHint also serves comparisons, where 2.6 does not say which side is which.
+const bytesHint = "pass a string for a STRING, and []byte for a VARBINARY"
+
+// typeHints say what to pass for a type of SQL that other databases take as text.
+var typeHints = map[string]string{
+	"varbinary": bytesHint,
+	"decimal":   "pass a tntsql.Decimal",
+	"uuid":      "pass a tntsql.UUID, or that of another package",
+	"datetime":  "pass a time.Time",
+	"interval":  "pass a tntsql.Interval",
+	"array":     "pass a slice or a tntsql.Doc",
+	"map":       "pass a map or a tntsql.Doc, by name: sql.Named and :name",
+}
+
+// typeHint is about a message such as "can not convert string('1') to decimal", or
+// "expected string got varbinary(x'00')".
+func typeHint(message string) string {
+	if at := strings.LastIndex(message, " to "); at >= 0 {
+		if hint, ok := typeHints[message[at+len(" to "):]]; ok {
+			return hint
+		}
+	}
+	if strings.Contains(message, "can not convert varbinary") || strings.Contains(message, " got varbinary") {
+		return bytesHint
 	}
 	return ""
 }

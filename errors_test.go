@@ -36,6 +36,118 @@ func TestAnErrorOfTheServerHasItsCodeItsNameAndItsInstance(t *testing.T) {
 	assert.Equal(t, "tntsql: "+server.Message+" (ER_TUPLE_FOUND, code 3) from "+server.Instance.String(), err.Error())
 }
 
+// raised is the error of a Lua chunk on an instance of the mode.
+func raised(t testing.TB, m tntsql.Mode, chunk string, args ...any) *tntsql.Error {
+	t.Helper()
+	_, err := tntsql.Eval(t.Context(), open(t), m, chunk, args...)
+	var server *tntsql.Error
+	require.ErrorAs(t, err, &server)
+	return server
+}
+
+func TestErrorOfAReadOnlyInstanceHasItsReason(t *testing.T) {
+	rs := sharedSet(t)
+	err := raised(t, tntsql.ModeRO, "box.space._schema:delete{'nothing'}")
+	assert.EqualValues(t, 7, err.Code)
+	assert.Equal(t, "ER_READONLY", err.Name)
+	assert.Equal(t, "ClientError", err.Type)
+	assert.Equal(t, "ro", err.Instance.Role)
+	assert.True(t, tntsql.IsReadOnly(err))
+	require.Len(t, err.Stack, 1)
+	assert.NotEmpty(t, err.Stack[0].File)
+	assert.Positive(t, err.Stack[0].Line)
+	assert.Equal(t, err.Fields, err.Stack[0].Fields)
+	if rs.AtLeast(2, 10, 0) {
+		assert.Equal(t, "config", err.Fields["reason"])
+	} else {
+		assert.NotContains(t, err.Fields, "reason")
+	}
+}
+
+func TestErrorsOfUsersHaveTheirTypeAndFields(t *testing.T) {
+	rs := sharedSet(t)
+	err := raised(t, tntsql.ModeRW, "box.error{type = 'OutOfStock', code = 4711, reason = 'no more of it', item = 42, rare = true}")
+	assert.EqualValues(t, 4711, err.Code)
+	assert.Empty(t, err.Name, "the server has no name for the code")
+	assert.Equal(t, "no more of it", err.Message)
+	assert.Equal(t, "CustomError", err.Type)
+	want := map[string]any{"custom_type": "OutOfStock"}
+	if rs.AtLeast(3, 0, 0) {
+		want["item"], want["rare"] = int64(42), true
+	}
+	assert.Equal(t, want, err.Fields)
+	assert.Equal(t, "tntsql: no more of it (code 4711) from "+err.Instance.String(), err.Error())
+}
+
+func TestErrorsHaveTheirCauses(t *testing.T) {
+	sharedSet(t)
+	err := raised(t, tntsql.ModeRW, `
+		local cause = box.error.new{type = 'Disk', code = 5, reason = 'the disk is full'}
+		local middle = box.error.new{type = 'Log', code = 6, reason = 'cannot write'}
+		local e = box.error.new{type = 'Shop', code = 7000, reason = 'cannot sell'}
+		middle:set_prev(cause)
+		e:set_prev(middle)
+		e:raise()`)
+	require.Len(t, err.Stack, 3)
+	for i, want := range []struct {
+		code    uint32
+		message string
+		typ     string
+	}{{7000, "cannot sell", "Shop"}, {6, "cannot write", "Log"}, {5, "the disk is full", "Disk"}} {
+		frame := err.Stack[i]
+		assert.Equal(t, want.code, frame.Code)
+		assert.Equal(t, want.message, frame.Message)
+		assert.Equal(t, "CustomError", frame.Type)
+		assert.Equal(t, want.typ, frame.Fields["custom_type"])
+	}
+	assert.EqualValues(t, 7000, err.Code, "what happened is the first")
+	assert.Equal(t, "cannot sell", err.Message)
+	assert.Equal(t, "Shop", err.Fields["custom_type"])
+}
+
+func TestErrorsOfLuaHaveAType(t *testing.T) {
+	err := raised(t, tntsql.ModeRW, "error('no luck')")
+	assert.Equal(t, "ER_PROC_LUA", err.Name)
+	assert.Equal(t, "LuajitError", err.Type)
+	assert.Contains(t, err.Message, "no luck")
+}
+
+func TestHintsOfTypesThatDoNotFit(t *testing.T) {
+	rs := sharedSet(t)
+	db := open(t, "read_mode=rw", "seq_scan=true")
+	const bytesHint = "; pass a string for a STRING, and []byte for a VARBINARY"
+	name := table(t, rs, "ID INTEGER PRIMARY KEY, S STRING, V VARBINARY")
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1, 'a', x'00')")
+	for _, c := range []struct {
+		text string
+		arg  any
+		hint string
+	}{
+		{"INSERT INTO T (ID, S) VALUES (2, ?)", []byte("x"), bytesHint},
+		{"INSERT INTO T (ID, V) VALUES (2, ?)", "x", bytesHint},
+		{"UPDATE T SET S = ? WHERE ID = 1", []byte("x"), bytesHint},
+		{"SELECT * FROM T WHERE S = ?", []byte("x"), bytesHint},
+		{"SELECT * FROM T WHERE V = ?", "x", bytesHint},
+		{"SELECT S || ? FROM T WHERE ID = 1", []byte("x"), bytesHint},
+		{"INSERT INTO T (ID, S) VALUES (2, ?)", 5, ""},
+		{"INSERT INTO T (ID) VALUES (?)", "x to decimal", ""},
+	} {
+		_, err := db.ExecContext(t.Context(), strings.Replace(c.text, " T ", " "+name+" ", 1), c.arg)
+		var server *tntsql.Error
+		require.ErrorAs(t, err, &server, c.text)
+		assert.Equal(t, server.Message+" ("+server.Name+fmt.Sprintf(", code %d) from %s", server.Code, server.Instance)+c.hint, strings.TrimPrefix(err.Error(), "tntsql: "))
+	}
+	if !rs.AtLeast(2, 10, 0) {
+		return
+	}
+	name = table(t, rs, "ID INTEGER PRIMARY KEY, C1 DECIMAL, C2 UUID, C3 DATETIME, C4 INTERVAL, C5 ARRAY, C6 MAP")
+	for i, hint := range []string{"tntsql.Decimal", "tntsql.UUID", "time.Time", "tntsql.Interval", "tntsql.Doc", "by name: sql.Named and :name"} {
+		_, err := db.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO %s (ID, C%d) VALUES (1, ?)", name, i+1), "text")
+		assert.ErrorContains(t, err, hint)
+		assert.Regexp(t, `; pass a .*$`, err.Error())
+	}
+}
+
 func TestHintsOfErrors(t *testing.T) {
 	rs := sharedSet(t)
 	if !rs.AtLeast(3, 0, 0) {

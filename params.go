@@ -84,7 +84,7 @@ var params = []param{
 		meaning: "`true`: allow full scans on 3.x (session setting `sql_seq_scan`); `false`: refuse them; unset: as the server has it"},
 	{name: sessionPrefix + "NAME", field: sessionField("NAME"),
 		meaning: "any other session setting, applied to each connection: a name of letters and `_`; `true`, `false` or a string"},
-	{name: "full_metadata", def: "false", later: everyValue, field: boolField(func(c *Config) *bool { return &c.FullMetadata }),
+	{name: "full_metadata", def: "false", field: boolField(func(c *Config) *bool { return &c.FullMetadata }),
 		meaning: "ask for nullability and autoincrement of result columns (more bytes in every reply)"},
 	{name: "max_response_size", def: "256MiB",
 		field:   sizeField(func(c *Config) *int64 { return &c.MaxResponseSize }, 1<<10, NoLimit),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ var (
 	_ driver.RowsColumnTypeDatabaseTypeName = (*rows)(nil)
 	_ driver.RowsColumnTypeScanType         = (*rows)(nil)
 	_ driver.RowsColumnTypeNullable         = (*rows)(nil)
+	_ driver.RowsColumnTypeLength           = (*rows)(nil)
 )
 
 // Columns is empty for a statement without a result set.
@@ -60,20 +62,33 @@ var scanTypes = map[string]reflect.Type{
 	"unsigned":  reflect.TypeFor[sql.Null[uint64]](),
 	"double":    reflect.TypeFor[sql.Null[float64]](),
 	"string":    reflect.TypeFor[sql.Null[string]](),
+	"text":      reflect.TypeFor[sql.Null[string]](), // of EXPLAIN and PRAGMA
 	"boolean":   reflect.TypeFor[sql.Null[bool]](),
 	"varbinary": reflect.TypeFor[[]byte](),
 	"decimal":   reflect.TypeFor[sql.Null[string]](),
 	"uuid":      reflect.TypeFor[sql.Null[string]](),
 	"datetime":  reflect.TypeFor[sql.Null[time.Time]](),
+	"interval":  reflect.TypeFor[sql.Null[Interval]](),
 }
 
-// ColumnTypeScanType is a type that receives every value of the column. It is
-// any where a column holds values of several types.
+// ColumnTypeScanType is a type that receives every value of the column, NULL too. It is
+// any where a column holds values of several types. To the server an INTEGER may be above
+// math.MaxInt64; such values need a uint64 or any.
 func (r *rows) ColumnTypeScanType(index int) reflect.Type {
 	if t, ok := scanTypes[r.result.Columns.Types[index]]; ok {
 		return t
 	}
 	return reflect.TypeFor[any]()
+}
+
+// ColumnTypeLength is math.MaxInt64, no limit of its own, for STRING and VARBINARY:
+// servers know of none, VARCHAR(n) included.
+func (r *rows) ColumnTypeLength(index int) (length int64, ok bool) {
+	switch r.result.Columns.Types[index] {
+	case "string", "text", "varbinary":
+		return math.MaxInt64, true
+	}
+	return 0, false
 }
 
 // ColumnTypeNullable is known only if the server was asked for it.

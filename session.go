@@ -31,13 +31,17 @@ type sessionSettings struct {
 // server's own default before 3.0.
 const seqScan = "sql_seq_scan"
 
+// fullMetadata is the one behind the parameter full_metadata.
+const fullMetadata = "sql_full_metadata"
+
 func newSessionSettings(cfg *Config, logger *slog.Logger) *sessionSettings {
-	settings := maps.Clone(cfg.Session)
+	settings := make(map[string]any)
+	maps.Copy(settings, cfg.Session)
 	if cfg.SeqScan != nil {
-		if settings == nil {
-			settings = make(map[string]any)
-		}
 		settings[seqScan] = *cfg.SeqScan
+	}
+	if cfg.FullMetadata {
+		settings[fullMetadata] = true
 	}
 	s := &sessionSettings{logger: logger, known: make(map[string]bool), warned: make(map[string]bool)}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

@@ -3,7 +3,6 @@ package iproto
 import (
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/tarantool/go-iproto"
 )
@@ -25,7 +24,8 @@ func ParseData(body []byte) ([]any, error) {
 
 // DecodeData decodes the values that a CALL or EVAL returned into what dst
 // points at, the first into the first; a nil skips one. There may be more values
-// than dst. The types may be the user's own, with tags "msgpack", else "json".
+// than dst. A struct has the fields of a map, by the tags "msgpack", else "json", or the
+// elements of an array. A number that does not fit is an error.
 func DecodeData(body []byte, dst ...any) error {
 	s, err := findData(body)
 	if err != nil {
@@ -50,38 +50,19 @@ func DecodeData(body []byte, dst ...any) error {
 	return nil
 }
 
-// decodeInto decodes into types of rows as a row is decoded, into all others by
-// msgpack.
-func decodeInto(raw []byte, dst any) error {
-	if v := reflect.ValueOf(dst); v.Kind() != reflect.Pointer || v.IsNil() {
+// decodeInto decodes a well-formed value into what dst points at.
+func decodeInto(raw []byte, dst any) (err error) {
+	v := reflect.ValueOf(dst)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
 		return fmt.Errorf("cannot decode into %T, only into a pointer", dst)
 	}
-	switch dst := dst.(type) {
-	case *any:
-		return assign(raw, dst)
-	case *[]any:
-		return assign(raw, dst)
-	case *map[string]any:
-		return assign(raw, dst)
-	case *time.Time:
-		return assign(raw, dst)
-	}
-	return unmarshal(raw, dst)
-}
-
-// assign decodes as in a row; nil is the zero value.
-func assign[T any](raw []byte, dst *T) error {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while %T was decoded: %v", dst, p)
+		}
+	}()
 	s := scanner{b: raw}
-	value, err := s.value()
-	if err != nil {
-		return err
-	}
-	typed, ok := value.(T)
-	if !ok && value != nil {
-		return fmt.Errorf("cannot decode %T into %T", value, *dst)
-	}
-	*dst = typed
-	return nil
+	return s.store(v.Elem(), maxPointers)
 }
 
 // findData returns a scanner that stands at the array of IPROTO_DATA. The body
@@ -107,4 +88,29 @@ func findData(body []byte) (scanner, error) {
 		return scanner{}, err
 	}
 	return s, nil
+}
+
+// Convert stores a value of a row in what dst points at, as DecodeData does.
+func Convert(v, dst any) error {
+	raw, err := encode(v)
+	if err != nil {
+		return err
+	}
+	return decodeInto(raw, dst)
+}
+
+// Plain returns a value of the user's as one of a row, but for decimals and UUIDs, which
+// are Decimal and UUID: as text they would be strings to the server.
+func Plain(v any) (any, error) {
+	raw, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	s := scanner{b: raw, typed: true}
+	return s.value()
+}
+
+func encode(v any) ([]byte, error) {
+	e := encoder{server: newest, lua: true}
+	return e.safely(nil, v)
 }

@@ -124,8 +124,8 @@ func TestDecodeDataRefuses(t *testing.T) {
 		{"another type of rows", []any{new(time.Time)}, "value 1: cannot decode int64 into time.Time"},
 		{"a failing type", []any{&failing{}}, "value 1: not today"},
 		{"a panicking type", []any{&failing{panics: true}}, "value 1: panic while *iproto.failing was decoded: as users do"},
-		{"an INTERVAL of a number", []any{new(Interval)}, "value 1: int64 where an INTERVAL is expected"},
-		{"a UUID of a number", []any{new(UUID)}, "value 1: int64 where text is expected"},
+		{"an INTERVAL of a number", []any{new(Interval)}, "value 1: cannot decode int64 into tntsql.Interval"},
+		{"a UUID of a number", []any{new(UUID)}, "value 1: cannot scan int64 into a UUID"},
 		{"a UUID of text", []any{&n, new(UUID)}, `value 2: not a UUID: "x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,22 @@ import (
 // column does not take. It needs Tarantool 2.10.
 type Decimal string
 
+// Scan takes the number as rows have it: as text, or as the integer or double that a
+// NUMBER column may hold. It makes a *Decimal an sql.Scanner.
+func (d *Decimal) Scan(src any) error {
+	switch src := src.(type) {
+	case string:
+		*d = Decimal(src)
+	case []byte:
+		*d = Decimal(src)
+	case int64, uint64, float64:
+		*d = Decimal(fmt.Sprint(src))
+	default:
+		return fmt.Errorf("cannot scan %T into a DECIMAL", src)
+	}
+	return nil
+}
+
 // decimaler is what shopspring's decimal.Decimal has: the number is
 // Coefficient × 10^Exponent.
 type decimaler interface {

@@ -26,6 +26,7 @@ var (
 type (
 	status  int16
 	label   string
+	octet   byte
 	blob    []byte
 	otherID [16]byte // like google/uuid: a UUID whose Value is text
 	nullID  struct {
@@ -117,6 +118,8 @@ func TestAppendValue(t *testing.T) {
 		{"nil named bytes", blob(nil), "c0"},
 		{"raw json", json.RawMessage(`{}`), "c4027b7d"},
 		{"byte array", [3]byte{1, 2, 3}, "c403010203"},
+		{"array of named bytes", [2]octet{1, 2}, "c4020102"},
+		{"slice of named bytes", []octet{1, 2}, "c4020102"},
 		{"nil raw json", json.RawMessage(nil), "c0"},
 
 		{"slice", []int{1, -1, 300}, "9301ffcd012c"},
@@ -125,6 +128,7 @@ func TestAppendValue(t *testing.T) {
 		{"nil slice", []int(nil), "c0"},
 		{"map in the order of keys", map[string]any{"b": 1, "a": []byte{1}}, "82a161c40101a16201"},
 		{"map with a named key", map[label]int{"k": 1}, "81a16b01"},
+		{"map with other keys", map[any]int{1: 2, "a": 3}, "820102a16103"},
 		{"nil map", map[string]int(nil), "c0"},
 
 		{"pointer", new(int8), "00"},
@@ -177,14 +181,14 @@ func TestAppendValueRefuses(t *testing.T) {
 		server Version
 		want   string
 	}{
-		{"DECIMAL on 2.6", Decimal("1"), v26, "iproto.Decimal as DECIMAL needs Tarantool 2.10.0 or later, the server's version is 2.6.0"},
+		{"DECIMAL on 2.6", Decimal("1"), v26, "tntsql.Decimal as DECIMAL needs Tarantool 2.10.0 or later, the server's version is 2.6.0"},
 		{"another package's decimal on 2.6", amount{}, v26, "iproto.amount as DECIMAL needs Tarantool 2.10.0"},
 		{"big.Int on 2.6", big.NewInt(1), v26, "*big.Int as DECIMAL needs Tarantool 2.10.0"},
-		{"UUID on 2.6", UUID{}, v26, "iproto.UUID as UUID needs Tarantool 2.10.0"},
+		{"UUID on 2.6", UUID{}, v26, "tntsql.UUID as UUID needs Tarantool 2.10.0"},
 		{"time on 2.6", time.Now(), v26, "time.Time as DATETIME needs Tarantool 2.10.0"},
 		{"pointer to a time on 2.6", &time.Time{}, v26, "time.Time as DATETIME needs Tarantool 2.10.0"},
 		{"time of a valuer on 2.6", encoded{time.Time{}}, v26, "time.Time as DATETIME needs Tarantool 2.10.0"},
-		{"INTERVAL on 2.6", Interval{}, v26, "iproto.Interval as INTERVAL needs Tarantool 2.10.0"},
+		{"INTERVAL on 2.6", Interval{}, v26, "tntsql.Interval as INTERVAL needs Tarantool 2.10.0"},
 		{"ARRAY on 2.6", []int{1}, v26, "[]int as ARRAY needs Tarantool 2.10.0"},
 		{"MAP on 2.6", map[string]int{}, v26, "map[string]int as MAP needs Tarantool 2.10.0"},
 		{"UUID on an unknown version", UUID{}, Version{}, "the server's version is unknown"},
@@ -192,7 +196,7 @@ func TestAppendValueRefuses(t *testing.T) {
 		{"channel", make(chan int), v38, "unsupported type chan int"},
 		{"complex", 1i, v38, "unsupported type complex128"},
 		{"function", func() {}, v38, "unsupported type func()"},
-		{"map with other keys", map[int]int{1: 1}, v38, "unsupported type map[int]int: keys of a MAP are strings"},
+		{"channel as a key", map[any]int{make(chan int): 1}, v38, "unsupported type chan int"},
 		{"channel inside", []any{map[string]any{"a": make(chan int)}}, v38, "unsupported type chan int"},
 		{"failing valuer", broken{}, v38, "no value today"},
 		{"panicking valuer", panicky{}, v38, "panic while iproto.panicky was encoded: as users do"},

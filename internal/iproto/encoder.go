@@ -101,8 +101,8 @@ func (e encoder) needs(sqlType string, v any) error {
 	if e.server.AtLeast(needed.Major, needed.Minor, needed.Patch) {
 		return nil
 	}
-	return fmt.Errorf("%T as %s needs Tarantool %v or later, the server's version is %v",
-		v, sqlType, needed, e.server)
+	return fmt.Errorf("%s as %s needs Tarantool %v or later, the server's version is %v",
+		typeName(reflect.TypeOf(v)), sqlType, needed, e.server)
 }
 
 var (
@@ -144,9 +144,7 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 		if err := e.needs("UUID", v.Interface()); err != nil {
 			return b, err
 		}
-		id := make([]byte, 16)
-		reflect.Copy(reflect.ValueOf(id), v)
-		return appendExt(b, extUUID, id), nil
+		return appendExt(b, extUUID, arrayBytes(v)), nil
 	case isNull(t):
 		if !v.Field(1).Bool() {
 			return appendNil(b), nil
@@ -202,9 +200,7 @@ func (e encoder) byKind(b []byte, v reflect.Value, depth int) ([]byte, error) {
 		return e.array(b, v, depth)
 	case reflect.Array:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			data := make([]byte, v.Len())
-			reflect.Copy(reflect.ValueOf(data), v)
-			return appendBinary(b, data), nil
+			return appendBinary(b, arrayBytes(v)), nil
 		}
 		return e.array(b, v, depth)
 	case reflect.Map:
@@ -214,13 +210,28 @@ func (e encoder) byKind(b []byte, v reflect.Value, depth int) ([]byte, error) {
 		return e.mapping(b, v, depth)
 	case reflect.Struct:
 		if e.lua {
-			// A copy that has an address has the pointer's methods too.
-			addressable := reflect.New(v.Type())
-			addressable.Elem().Set(v)
-			return e.marshal(b, addressable.Interface())
+			return e.structure(b, v, depth)
 		}
+		return b, fmt.Errorf("unsupported type %s: pass a struct as a tntsql.Doc", v.Type())
 	}
 	return b, fmt.Errorf("unsupported type %s", v.Type())
+}
+
+// arrayBytes are those of an array whose elements may be of a named type.
+func arrayBytes(v reflect.Value) []byte {
+	addressable := reflect.New(v.Type()).Elem()
+	addressable.Set(v)
+	return addressable.Bytes()
+}
+
+// typeName is a type's name as users know it: the types of this package are exported by
+// package tntsql.
+func typeName(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[Decimal](), reflect.TypeFor[UUID](), reflect.TypeFor[Interval]():
+		return "tntsql." + t.Name()
+	}
+	return fmt.Sprint(t)
 }
 
 func (e encoder) array(b []byte, v reflect.Value, depth int) ([]byte, error) {
@@ -240,9 +251,6 @@ func (e encoder) array(b []byte, v reflect.Value, depth int) ([]byte, error) {
 // mapping appends a map in the order of its encoded keys, so that equal maps
 // are equal bytes.
 func (e encoder) mapping(b []byte, v reflect.Value, depth int) ([]byte, error) {
-	if !e.lua && v.Type().Key().Kind() != reflect.String {
-		return b, fmt.Errorf("unsupported type %s: keys of a MAP are strings", v.Type())
-	}
 	if err := e.needs("MAP", v.Interface()); err != nil {
 		return b, err
 	}

@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding"
 	"encoding/binary"
 	"fmt"
@@ -173,11 +174,7 @@ func (d Decimal) EncodeMsgpack(m *msgpack.Encoder) error {
 }
 
 // DecodeMsgpack implements msgpack.CustomDecoder.
-func (d *Decimal) DecodeMsgpack(m *msgpack.Decoder) error {
-	text, err := decodeText(m)
-	*d = Decimal(text)
-	return err
-}
+func (d *Decimal) DecodeMsgpack(m *msgpack.Decoder) error { return scanNext(m, d) }
 
 // EncodeMsgpack implements msgpack.CustomEncoder.
 func (u UUID) EncodeMsgpack(m *msgpack.Encoder) error {
@@ -185,12 +182,14 @@ func (u UUID) EncodeMsgpack(m *msgpack.Encoder) error {
 }
 
 // DecodeMsgpack implements msgpack.CustomDecoder.
-func (u *UUID) DecodeMsgpack(m *msgpack.Decoder) error {
-	text, err := decodeText(m)
-	if err == nil {
-		*u, err = ParseUUID(text)
+func (u *UUID) DecodeMsgpack(m *msgpack.Decoder) error { return scanNext(m, u) }
+
+func scanNext(m *msgpack.Decoder, dst sql.Scanner) error {
+	value, err := decodeNext(m)
+	if err != nil {
+		return err
 	}
-	return err
+	return dst.Scan(value)
 }
 
 // EncodeMsgpack implements msgpack.CustomEncoder.
@@ -214,18 +213,6 @@ func (v *Interval) DecodeMsgpack(m *msgpack.Decoder) error {
 	}
 	*v = interval
 	return nil
-}
-
-func decodeText(m *msgpack.Decoder) (string, error) {
-	value, err := decodeNext(m)
-	if err != nil {
-		return "", err
-	}
-	text, ok := value.(string)
-	if !ok {
-		return "", fmt.Errorf("%T where text is expected", value)
-	}
-	return text, nil
 }
 
 // tooDeep tells of a value that is nested deeper than depth. What encodes itself

@@ -125,7 +125,7 @@ func TestAppendCall(t *testing.T) {
 		{"Lua of 2.6 knows DECIMAL and UUID", []any{Decimal("1"), UUID{1}}, v26,
 			"92d501001c" + "d80201000000000000000000000000000000"},
 		{"times in a struct", []any{struct{ Short, Middle, Long time.Time }{
-			time.Unix(5, 0), time.Unix(5, 7), time.Unix(-5, 0)}}, v38,
+			time.Unix(5, 0).UTC(), time.Unix(5, 7).UTC(), time.Unix(-5, 0).UTC()}}, v38,
 			"9183" + "a553686f7274" + "d7040500000000000000" +
 				"a64d6964646c65" + "d804050000000000000007000000" + "00000000" +
 				"a44c6f6e67" + "d704fbffffffffffffff"},

@@ -53,8 +53,9 @@ var codes = [32]struct {
 
 // scanner reads MessagePack values from b, beginning at pos.
 type scanner struct {
-	b   []byte
-	pos int
+	b     []byte
+	pos   int
+	typed bool // decimals and UUIDs are Decimal and UUID, not text
 }
 
 func (s *scanner) malformed(format string, args ...any) error {

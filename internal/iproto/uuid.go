@@ -40,3 +40,19 @@ func decodeUUID(data []byte) (UUID, error) {
 	}
 	return UUID(data), nil
 }
+
+// Scan takes the canonical form, as rows have it, or 16 bytes. It makes a *UUID an
+// sql.Scanner.
+func (u *UUID) Scan(src any) (err error) {
+	switch src := src.(type) {
+	case string:
+		*u, err = ParseUUID(src)
+	case []byte:
+		*u, err = decodeUUID(src)
+	case UUID:
+		*u = src
+	default:
+		err = fmt.Errorf("cannot scan %T into a UUID", src)
+	}
+	return err
+}

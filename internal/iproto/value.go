@@ -62,7 +62,14 @@ func (s *scanner) scalar(k kind, n uint64) (any, error) {
 		return s.keep(n), nil
 	default:
 		id, data := s.extension(n)
-		return decodeExtension(id, data)
+		if s.typed && id == extUUID {
+			return decodeUUID(data)
+		}
+		v, err := decodeExtension(id, data)
+		if text, ok := v.(string); ok && s.typed && id == extDecimal {
+			return Decimal(text), nil
+		}
+		return v, err
 	}
 }
 
