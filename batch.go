@@ -152,7 +152,7 @@ func (b *batch) bind(c *Conn) error {
 			return b.failure(i, err)
 		}
 		b.texts = append(b.texts, text)
-		b.statements = append(b.statements, iproto.BatchStatement{Text: q.SQL, Args: args})
+		b.statements = append(b.statements, iproto.BatchStatement{Text: q.SQL, Args: args, Calls: text.UserCall != ""})
 	}
 	return nil
 }
@@ -279,15 +279,11 @@ func (b *batch) mode(ctx context.Context, c *Conn) (Mode, error) {
 
 // transact runs the batch in a transaction of its own.
 func (b *batch) transact(ctx context.Context, c *Conn) error {
+	defer c.quit() // unless it is committed
 	tx, err := c.BeginTx(ctx, driver.TxOptions{})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if c.tx != nil { // failed, or a Trace has panicked
-			_ = tx.Rollback() // it returns at once and has no error
-		}
-	}()
 	results, err := b.statementByStatement(ctx, c)
 	if err != nil {
 		return err
@@ -341,6 +337,12 @@ func (b *batch) statementByStatement(ctx context.Context, c *Conn) ([]BatchResul
 		}
 		if err == nil {
 			results[i], err = collect(r)
+		}
+		if err == nil && b.texts[i].UserCall != "" {
+			err = c.check(ctx)
+		}
+		if errors.Is(err, pool.ErrEndedByCode) { // it may have committed what was before
+			err = &OutcomeUnknownError{Instance: instanceRef(c.tx.Served()), Err: err}
 		}
 		if err != nil {
 			return nil, b.failure(i, err)

@@ -160,7 +160,7 @@ func (c *Conn) do(ctx context.Context, req *pool.Request) (pool.Reply, error) {
 		return reply, outward(ctx, err, reply.Served)
 	}
 	reply, err := c.pool.Do(ctx, req)
-	if err = outward(ctx, err, reply.Served); err != nil && req.Kind == verdict.Call {
+	if err = outward(ctx, err, reply.Served); err != nil && (req.Kind == verdict.Call || req.Calls) {
 		err = partly(err)
 	}
 	return reply, err

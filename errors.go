@@ -285,6 +285,13 @@ func (e *txError) Error() string {
 
 func (e *txError) Unwrap() error { return e.err }
 
+// endedError is an error of code that has ended its transaction before.
+type endedError struct{ err *Error }
+
+func (e *endedError) Error() string { return pool.ErrEndedByCode.Error() + ": " + e.err.text() }
+
+func (e *endedError) Unwrap() []error { return []error{pool.ErrEndedByCode, e.err} }
+
 // partly marks a server's error that came while the user's code ran outside a
 // transaction: what that did before stays done.
 func partly(err error) error {
@@ -325,7 +332,7 @@ func outward(ctx context.Context, err error, served *discovery.Instance) error {
 		cause := withContext(ctx, tx.Err)
 		switch {
 		case errors.Is(cause, pool.ErrEndedByCode) && errors.As(cause, &server):
-			cause = partly(fmt.Errorf("%w: %w", pool.ErrEndedByCode, serverError(server, InstanceRef{})))
+			cause = partly(&endedError{serverError(server, InstanceRef{})})
 		case errors.As(cause, &server):
 			cause = serverError(server, InstanceRef{})
 		}

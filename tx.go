@@ -83,15 +83,23 @@ func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		Writes: !readOnly && mode != ModeRO,
 	}
 	c.bound(req)
+	begun := false
+	defer func() {
+		if !begun { // a Trace has panicked
+			c.quit()
+		}
+	}()
 	opened := &tx{conn: c, ctx: ctx, mode: mode, readOnly: readOnly}
 	_, err = c.observe(ctx, TraceStart{Query: "BEGIN", Kind: KindTx, Mode: mode}, func() (reply pool.Reply, err error) {
-		opened.Tx, reply, err = c.pool.Begin(ctx, req)
+		if opened.Tx, reply, err = c.pool.Begin(ctx, req); err == nil {
+			c.tx = opened
+		}
 		return reply, outward(ctx, err, reply.Served)
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.tx = opened
+	begun = true
 	return opened, nil
 }
 
@@ -133,6 +141,11 @@ func (b *begin) Append(out []byte, _ iproto.Version) ([]byte, error) {
 	return iproto.AppendBegin(out, b.timeout, b.level), nil
 }
 
+// check asks whether the transaction is still there after code of the user's.
+func (c *Conn) check(ctx context.Context) error {
+	return outward(ctx, c.tx.Check(ctx), c.tx.Served())
+}
+
 // admit tells whether a statement may run in the transaction.
 func (t *tx) admit(s *sqltext.Statement) error {
 	switch {
@@ -153,6 +166,7 @@ func (t *tx) refuse(what string) error {
 // transaction may have been committed, with any other error it was not.
 func (t *tx) Commit() error {
 	t.conn.leave(t)
+	defer t.Tx.Rollback() // a Trace has panicked
 	_, err := t.conn.observe(t.ctx, TraceStart{Query: "COMMIT", Kind: KindTx, Mode: t.mode}, func() (pool.Reply, error) {
 		served := t.Served()
 		return pool.Reply{Served: served, Attempts: 1}, outward(t.ctx, t.Tx.Commit(t.ctx), served)
@@ -165,6 +179,7 @@ func (t *tx) Commit() error {
 // context is in.
 func (t *tx) Rollback() error {
 	t.conn.leave(t)
+	defer t.Tx.Rollback() // a Trace has panicked
 	// When a context ends, database/sql rolls back in a goroutine of its own: the Info
 	// that the context has may be the caller's again.
 	_, err := t.conn.traced(t.ctx, nil, TraceStart{Query: "ROLLBACK", Kind: KindTx, Mode: t.mode}, func() (pool.Reply, error) {

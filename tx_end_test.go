@@ -273,16 +273,17 @@ func TestStatementWithAnotherContextEndsWithThatOfItsTransaction(t *testing.T) {
 		return err
 	}
 	for name, tt := range map[string]struct {
-		run func(tx *sql.Tx) error
-		end error
+		run     func(tx *sql.Tx) error
+		timeout time.Duration // of BeginTx's context
+		end     error
 	}{
-		"statement, cancelled": {statement, context.Canceled},
-		"EVAL, cancelled":      {eval, context.Canceled},
-		"EVAL, at a deadline":  {eval, context.DeadlineExceeded},
+		"statement, cancelled": {statement, time.Minute, context.Canceled},
+		"EVAL, cancelled":      {eval, time.Minute, context.Canceled},
+		"EVAL, at a deadline":  {eval, pause / 2, context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			name := txTable(t, db)
-			ctx, cancel := context.WithTimeout(t.Context(), pause/2)
+			ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
 			defer cancel()
 			tx, err := db.BeginTx(ctx, nil)
 			require.NoError(t, err)

@@ -126,6 +126,10 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 			t.broken = &TxError{Err: fmt.Errorf("%w: %w", ErrEndedByCode, err)}
 			return reply, t.broken
 		}
+		if t.broken != nil && t.broken.Again { // lost without an answer
+			t.broken = &TxError{Err: t.broken.Err}
+			return reply, t.broken
+		}
 		return reply, err
 	case err != nil:
 		return reply, err
@@ -137,6 +141,9 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	reply.Body = answer
 	return reply, nil
 }
+
+// Check tells whether the transaction goes on.
+func (t *Tx) Check(ctx context.Context) error { return t.usable(ctx) }
 
 // usable tells whether a further statement, or COMMIT, makes sense.
 func (t *Tx) usable(ctx context.Context) error {

@@ -18,8 +18,9 @@ var batchScript string
 
 // BatchStatement is one statement of a batch.
 type BatchStatement struct {
-	Text string
-	Args []driver.NamedValue
+	Text  string
+	Args  []driver.NamedValue
+	Calls bool // code of the user's, which may end the transaction
 }
 
 // LuaError tells that a parameter would not pass through Lua as it is.
@@ -40,7 +41,7 @@ func AppendBatch(b []byte, batch []BatchStatement, v Version) ([]byte, error) {
 	body = append(body, byte(iproto.IPROTO_TUPLE), 0x91)
 	body = appendArrayLen(body, len(batch))
 	for i, s := range batch {
-		body = appendString(append(body, 0x93), s.Text)
+		body = appendString(append(body, 0x94), s.Text)
 		start := len(body)
 		var err error
 		if body, err = appendBindings(body, s.Args, v); err != nil {
@@ -58,6 +59,7 @@ func AppendBatch(b []byte, batch []BatchStatement, v Version) ([]byte, error) {
 		for _, n := range kept {
 			body = appendUint(body, uint64(n))
 		}
+		body = appendBool(body, s.Calls)
 	}
 	if err := checkSize(len(body) - len(b)); err != nil {
 		return b, err

@@ -45,19 +45,20 @@ end
 
 box.begin()
 for i, statement in ipairs(statements) do
-    local text, bindings, kept = unpack(statement)
+    local text, bindings, kept, calls = unpack(statement)
     for _, n in ipairs(kept) do
         keep(bindings, n)
     end
     local ok, res, err = pcall(box.execute, text, bindings)
-    if not ok or res == nil then
+    local failed = not ok or res == nil
+    -- A function that the statement calls may have ended the transaction, even by a
+    -- commit: the next statement would be committed by itself.
+    if (calls or not failed) and not box.is_in_txn() then
+        return i, {ended = true}
+    end
+    if failed then
         box.rollback()
         return i, described(ok and err or res)
-    end
-    -- A function that the statement calls may have ended the transaction: the next
-    -- statement would be committed by itself.
-    if not box.is_in_txn() then
-        return i, {ended = true}
     end
     results[i] = {res.row_count or 0, res.autoincrement_ids or {}, res.rows or box.NULL}
 end

@@ -40,28 +40,29 @@ func statementsOf(t testing.TB, body []byte) []byte {
 
 func TestAppendBatch(t *testing.T) {
 	named := func(name string, v any) BatchStatement {
-		return BatchStatement{"S", []driver.NamedValue{{Name: name, Value: v}}}
+		return BatchStatement{Text: "S", Args: []driver.NamedValue{{Name: name, Value: v}}}
 	}
 	for _, test := range []struct {
 		name  string
 		batch []BatchStatement
-		want  string // text, bindings and the numbers of those to be kept, of each statement
+		want  string // text, bindings, the numbers of those to be kept, and whether it calls, of each statement
 	}{
 		{"no statements", nil, "90"},
-		{"no parameters", []BatchStatement{statementOf("S")}, "91 93a153 90 90"},
-		{"several", []BatchStatement{statementOf("S"), statementOf("T", int64(1))}, "92 93a153 90 90 93a154 9101 90"},
+		{"no parameters", []BatchStatement{statementOf("S")}, "91 94a153 90 90 c2"},
+		{"several", []BatchStatement{statementOf("S"), statementOf("T", int64(1))}, "92 94a153 90 90 c2 94a154 9101 90 c2"},
 		{"nothing to keep", []BatchStatement{statementOf("S", nil, true, int64(-1), uint64(math.MaxUint64), "x")},
-			"91 93a153 95c0c3ffcfffffffffffffffffa178 90"},
+			"91 94a153 95c0c3ffcfffffffffffffffffa178 90 c2"},
 		{"doubles", []BatchStatement{statementOf("S", 3.0, 3, float32(1.5), nil)},
-			"91 93a153 94cb400800000000000003cb3ff8000000000000c0 920103"},
-		{"double of a valuer", []BatchStatement{statementOf("S", encoded{3.0})}, "91 93a153 91cb4008000000000000 9101"},
-		{"bytes", []BatchStatement{statementOf("S", "x", []byte("y"), []byte(nil))}, "91 93a153 93a178c40179c0 9102"},
-		{"named double", []BatchStatement{named("a", 3.0)}, "91 93a153 9181a23a61cb4008000000000000 9101"},
-		{"named integer", []BatchStatement{named("@a", 3)}, "91 93a153 9181a2406103 90"},
+			"91 94a153 94cb400800000000000003cb3ff8000000000000c0 920103 c2"},
+		{"double of a valuer", []BatchStatement{statementOf("S", encoded{3.0})}, "91 94a153 91cb4008000000000000 9101 c2"},
+		{"bytes", []BatchStatement{statementOf("S", "x", []byte("y"), []byte(nil))}, "91 94a153 93a178c40179c0 9102 c2"},
+		{"named double", []BatchStatement{named("a", 3.0)}, "91 94a153 9181a23a61cb4008000000000000 9101 c2"},
+		{"named integer", []BatchStatement{named("@a", 3)}, "91 94a153 9181a2406103 90 c2"},
 		{"extensions", []BatchStatement{statementOf("S", UUID{}, time.Unix(1, 0).UTC(), 1.0)},
-			"91 93a153 93d80200000000000000000000000000000000d7040100000000000000cb3ff0000000000000 9103"},
+			"91 94a153 93d80200000000000000000000000000000000d7040100000000000000cb3ff0000000000000 9103 c2"},
+		{"code of the user's", []BatchStatement{{Text: "S", Calls: true}}, "91 94a153 90 90 c3"},
 		{"the 300th of many", []BatchStatement{statementOf("S", append(make([]any, 299), 1.0)...)},
-			"91 93a153 dc012c" + strings.Repeat("c0", 299) + "cb3ff0000000000000 91cd012c"},
+			"91 94a153 dc012c" + strings.Repeat("c0", 299) + "cb3ff0000000000000 91cd012c c2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b, err := AppendBatch([]byte("before"), test.batch, v38)
@@ -89,7 +90,7 @@ func TestAppendBatchRefusesWhatLuaWouldChange(t *testing.T) {
 			"parameter :c: numbers within"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			batch := []BatchStatement{statementOf("S", 1.0), {"T", test.args}, {"U", test.args}}
+			batch := []BatchStatement{statementOf("S", 1.0), {Text: "T", Args: test.args}, {Text: "U", Args: test.args}}
 			b, err := AppendBatch([]byte("before"), batch, test.server)
 			assert.Equal(t, "before", string(b))
 			assert.ErrorContains(t, err, test.want)
