@@ -51,6 +51,9 @@ func bindNames(s *sqltext.Statement, args []driver.NamedValue) ([]driver.NamedVa
 		if i < 0 {
 			return nil, fmt.Errorf("parameter %s has no argument", name)
 		}
+		if slices.ContainsFunc(args[i+1:], func(a driver.NamedValue) bool { return a.Name == name[1:] }) {
+			return nil, fmt.Errorf("argument %q is given twice", name[1:])
+		}
 		bound = append(bound, driver.NamedValue{Name: name, Ordinal: len(bound) + 1, Value: args[i].Value})
 	}
 	for _, a := range args {

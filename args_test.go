@@ -91,6 +91,7 @@ func TestArgumentsThatDoNotFitAreErrorsBeforeAnythingIsSent(t *testing.T) {
 		{"SELECT :a", []any{sql.Named("a", 1), sql.Named("b", 2)}, `argument "b" is no parameter`},
 		{"SELECT :a, :b", []any{sql.Named("a", 1), 2}, "parameter :b has no argument"},
 		{"SELECT :a", []any{sql.Named("a", 1), 2}, "name all arguments or none"},
+		{"SELECT :a", []any{sql.Named("a", 1), sql.Named("a", 2)}, `argument "a" is given twice`},
 		{"SELECT ?", []any{sql.Named("a", 1)}, "named arguments need :name"},
 		{"SELECT $1", []any{sql.Named("a", 1)}, "named arguments need :name"},
 		{"SELECT ?, $2", []any{1, 2}, "mixes kinds of parameters"},

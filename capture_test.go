@@ -1,6 +1,9 @@
 package tntsql_test
 
 import (
+	"database/sql/driver"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -107,4 +110,35 @@ func TestCaptureIsOfTheLatestStatement(t *testing.T) {
 	_, err = tntsql.Eval(ctx, db, tntsql.ModeRO, "return 1")
 	require.NoError(t, err)
 	assert.Equal(t, tntsql.KindEval, info.Kind)
+}
+
+func TestCaptureForgetsTheStatementBeforeOneThatIsNotSent(t *testing.T) {
+	db := open(t)
+	ctx, info := tntsql.Capture(t.Context())
+	_, err := db.ExecContext(ctx, "VALUES (1)")
+	require.NoError(t, err)
+	require.NotEmpty(t, info.Instance)
+	_, err = db.ExecContext(ctx, "VALUES (?)")
+	require.Error(t, err)
+	assert.Equal(t, tntsql.Info{}, *info)
+}
+
+type quitter struct{}
+
+func (quitter) Value() (driver.Value, error) {
+	runtime.Goexit()
+	return nil, nil
+}
+
+// As t.FailNow in a Valuer does.
+func TestArgumentThatEndsItsGoroutineTakesNoRoom(t *testing.T) {
+	db := open(t, "max_in_flight=2", "read_mode=rw")
+	for range 5 {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, _ = tntsql.ExecBatch(t.Context(), db, tntsql.Query{SQL: "SELECT ?", Args: []any{quitter{}}})
+		})
+		wg.Wait()
+	}
+	assert.Equal(t, 1, value[int](t, db, "SELECT 1"))
 }

@@ -63,6 +63,9 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 // execute sends one statement to the instance that it belongs to. effects tells
 // that it was sent by Exec.
 func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedValue, effects bool) (iproto.Result, error) {
+	if info := infoFrom(ctx); info != nil {
+		*info = Info{} // what it says is of the statement before
+	}
 	text := c.connector.texts.Get(query)
 	mode, err := c.route(ctx, text, effects)
 	if err != nil {

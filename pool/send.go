@@ -181,7 +181,7 @@ func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Reques
 	sent, answer, err := p.await(ctx, s, sent, req, reply)
 	reply.Served = sent.known
 	v, err := sent.judge(ctx, req, answer, err, reply)
-	if err != nil {
+	if err != nil && !errors.As(err, new(*iproto.ServerError)) {
 		p.abandon(sent)
 	}
 	return sent, v, err
@@ -254,13 +254,17 @@ func giveBack(buffer *[]byte) {
 // it was not sent.
 func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, error) {
 	buffer := buffers.Get().(*[]byte)
-	out, err := to.ready(ctx, s, req, buffer)
-	if err != nil {
-		if !to.roomless {
+	sending := false
+	defer func() { // also if a Valuer of the user's ends the goroutine
+		if !sending && !to.roomless {
 			to.in.conns.budget.Give(1)
 		}
+	}()
+	out, err := to.ready(ctx, s, req, buffer)
+	if err != nil {
 		return nil, err
 	}
+	sending = true
 	out.Pending, err = out.send(req.Type, *buffer) // gives it back itself
 	giveBack(buffer)
 	to.in.stirred()

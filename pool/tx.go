@@ -109,11 +109,17 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	}
 	buffer := buffers.Get().(*[]byte)
 	defer giveBack(buffer)
+	sending := false
+	defer func() { // also if a Valuer of the user's ends the goroutine
+		if !sending {
+			t.in.conns.budget.Give(1)
+		}
+	}()
 	var err error
 	if *buffer, err = req.Body.Append((*buffer)[:0], t.stream.Greeting().Version); err != nil {
-		t.in.conns.budget.Give(1)
 		return reply, err
 	}
+	sending = true
 	reply.Attempts = 1
 	answer, err := t.ask(ctx, req.Type, *buffer, true)
 	t.called = req.Calls || req.Kind == verdict.Call

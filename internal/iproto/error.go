@@ -108,6 +108,10 @@ func parseErrorStack(data []byte) ([]ErrorFrame, error) {
 	return stack, err
 }
 
+// maxFrames is how many errors of a stack are kept. An empty one takes a byte of a
+// body, and over a hundred in Go.
+const maxFrames = 64
+
 func (s *scanner) errorStack() (stack []ErrorFrame, err error) {
 	err = s.fields(func(key int) (bool, error) {
 		if key != errorStack {
@@ -118,6 +122,9 @@ func (s *scanner) errorStack() (stack []ErrorFrame, err error) {
 			return false, err
 		}
 		for ; n > 0; n-- {
+			if len(stack) == maxFrames {
+				return true, s.skip(n, MaxDepth)
+			}
 			frame, err := s.errorFrame()
 			if err != nil {
 				return false, err

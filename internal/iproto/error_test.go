@@ -1,9 +1,11 @@
 package iproto
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/tarantool/go-iproto"
 )
 
 // errorBody is a reply of 3.8 to a write on a read-only instance, shortened.
@@ -67,4 +69,13 @@ func TestHasError(t *testing.T) {
 	} {
 		assert.Equal(t, want, HasError(unhex(t, body)), body)
 	}
+}
+
+// An error frame takes a byte of a body and far more in Go.
+func TestErrorStackIsBounded(t *testing.T) {
+	const frames = 1 << 16
+	body := append([]byte{0x81, byte(iproto.IPROTO_ERROR), 0x81, errorStack, 0xdd, 0, frames >> 16, 0, 0}, bytes.Repeat([]byte{0x80}, frames)...)
+	e := ParseError(3, body)
+	assert.LessOrEqual(t, len(e.Stack), maxFrames)
+	assert.NotEmpty(t, e.Stack)
 }
