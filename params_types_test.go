@@ -25,6 +25,9 @@ type (
 	flag    bool
 	blob    []byte
 	level   int8
+	date    time.Time
+	span    tntsql.Interval
+	octet   uint8
 	byValue struct{ v any }
 	place   struct {
 		X int   `json:"x"`
@@ -33,6 +36,7 @@ type (
 )
 
 func (c celsius) Value() (driver.Value, error) { return float64(c) + 273.15, nil }
+func (o octet) Value() (driver.Value, error)   { return fmt.Sprint(uint8(o)), nil }
 func (b byValue) Value() (driver.Value, error) { return b.v, nil }
 
 // uuid is what packages of UUIDs have: text for other databases.
@@ -78,14 +82,15 @@ var parameterTypes = []struct {
 	{"an array of bytes, such as `[32]byte`", "VARBINARY", []inOut{{[4]byte{1, 2, 3, 4}, []byte{1, 2, 3, 4}}, {[16]byte{1}, append([]byte{1}, make([]byte, 15)...)}}, ""},
 	{"`json.RawMessage`", "VARBINARY, as the bytes that it is", []inOut{{json.RawMessage(`{"a":1}`), []byte(`{"a":1}`)}}, ""},
 	{"`time.Duration`", "INTEGER, in nanoseconds", []inOut{{90 * time.Second, int64(90e9)}}, ""},
-	{"`time.Time`", "DATETIME", []inOut{{time.Date(2024, 2, 29, 12, 0, 0, 5, time.UTC), time.Date(2024, 2, 29, 12, 0, 0, 5, time.UTC)}}, ""},
-	{"`tntsql.Decimal`", "DECIMAL", []inOut{{tntsql.Decimal("1.50"), "1.50"}, {tntsql.Decimal("-1e3"), "-1000"}}, ""},
+	{"`time.Time`", "DATETIME", []inOut{{date(someTime), someTime}, {time.Date(2024, 2, 29, 12, 0, 0, 5, time.UTC), time.Date(2024, 2, 29, 12, 0, 0, 5, time.UTC)}}, ""},
+	{"`tntsql.Decimal`", "DECIMAL", []inOut{{tntsql.Decimal(""), "0"}, {sql.Null[tntsql.Decimal]{V: "1.5", Valid: true}, "1.5"}, {tntsql.Decimal("1.50"), "1.50"}, {tntsql.Decimal("-1e3"), "-1000"}}, ""},
 	{"`*big.Int`", "DECIMAL", []inOut{{big.NewInt(-12), "-12"}}, ""},
 	{"`decimal.Decimal` of shopspring/decimal", "DECIMAL", []inOut{{money{150, -2}, "1.50"}, {ptr(money{15, 1}), "150"}}, ""},
 	{"`tntsql.UUID`", "UUID", []inOut{{tntsql.UUID{0x6b, 15: 0xc8}, "6b000000-0000-0000-0000-0000000000c8"}}, ""},
 	{"`uuid.UUID` of google/uuid, and every array of 16 bytes with a method `String`", "UUID", []inOut{{uuid{0x6b, 15: 0xc8}, "6b000000-0000-0000-0000-0000000000c8"}, {ptr(uuid{1}), "01000000-0000-0000-0000-000000000000"}}, ""},
-	{"`tntsql.Interval`", "INTERVAL", []inOut{{tntsql.Interval{Month: 1, Day: -3}, tntsql.Interval{Month: 1, Day: -3}}}, ""},
+	{"`tntsql.Interval`", "INTERVAL", []inOut{{span{Day: 1}, tntsql.Interval{Day: 1}}, {sql.Null[tntsql.Interval]{V: tntsql.Interval{Day: 1}, Valid: true}, tntsql.Interval{Day: 1}}, {tntsql.Interval{Month: 1, Day: -3}, tntsql.Interval{Month: 1, Day: -3}}}, ""},
 	{"a slice or an array", "ARRAY", []inOut{
+		{sql.Null[[]int]{V: []int{1}, Valid: true}, []any{int64(1)}}, {[]octet{1}, []any{"1"}},
 		{[]int{1, 2}, []any{int64(1), int64(2)}}, {[2]string{"a", "b"}, []any{"a", "b"}}, {[]any{}, []any{}}, {[]any{nil, 1.0, []byte{1}, []uint64{math.MaxUint64}}, []any{nil, 1.0, []byte{1}, []any{uint64(math.MaxUint64)}}}}, ""},
 	{"a map", "MAP, as a `sql.Named` argument for `:name`", []inOut{
 		{map[string]any{"a": 1, "b": map[string]bool{"c": true}}, map[string]any{"a": int64(1), "b": map[string]any{"c": true}}}, {map[int]string{1: "x"}, map[any]any{int64(1): "x"}}, {map[string]int{}, map[string]any{}}}, ""},
@@ -96,8 +101,9 @@ var parameterTypes = []struct {
 	{"a nil pointer, or a pointer to one", "NULL", []inOut{{(*int)(nil), nil}, {ptr((*string)(nil)), nil}, {(*celsius)(nil), nil}, {(*time.Time)(nil), nil}}, ""},
 	{"a `driver.Valuer`", "what its `Value` gives, which may be anything of this table", []inOut{{celsius(0), 273.15}, {byValue{"x"}, "x"}, {byValue{byValue{ptr(level(5))}}, int64(5)}, {byValue{nil}, nil}}, ""},
 	{"`sql.NullString`, `sql.Null[T]` and the like", "the value, or NULL", []inOut{
-		{sql.NullString{}, nil}, {sql.NullInt64{Int64: 5, Valid: true}, int64(5)}, {sql.Null[string]{V: "v", Valid: true}, "v"}, {sql.Null[level]{V: 5, Valid: true}, int64(5)}, {sql.Null[time.Time]{}, nil}}, ""},
-	{"a type made from one of these", "what that becomes, unless it is a `driver.Valuer`", []inOut{{named("n"), "n"}, {kelvin(2), 2.0}, {level(-1), int64(-1)}, {blob{1}, []byte{1}}}, ""},
+		{sql.NullString{}, nil}, {sql.NullInt64{Int64: 5, Valid: true}, int64(5)}, {sql.Null[string]{V: "v", Valid: true}, "v"}, {sql.Null[level]{V: 5, Valid: true}, int64(5)}, {sql.Null[time.Time]{}, nil},
+		{sql.Null[uint64]{V: math.MaxUint64, Valid: true}, uint64(math.MaxUint64)}, {ptr(sql.Null[*int]{Valid: true}), nil}}, ""},
+	{"a type made from one of these", "what that becomes, unless it is a `driver.Valuer`; [not all](#types-of-your-own)", []inOut{{named("n"), "n"}, {kelvin(2), 2.0}, {level(-1), int64(-1)}, {blob{1}, []byte{1}}}, ""},
 	{"a map for `?` or `$1`", "an error: the server would take it for named parameters", []inOut{{map[string]any{"a": 1}, nil}}, "can only be bound by name: use sql.Named and :name"},
 	{"another struct", "an error: pass it as a `tntsql.Doc`", []inOut{{place{}, nil}, {&place{}, nil}, {[]any{place{}}, nil}}, "place: pass a struct as a tntsql.Doc"},
 	{"a channel, a function, a complex number", "an error", []inOut{{make(chan int), nil}, {func() {}, nil}, {1i, nil}}, "unsupported type"},

@@ -65,6 +65,7 @@ func openCutter(t *testing.T) (*sql.DB, *cutter) {
 	cfg.Dial = c.dial
 	db, connector := openConfig(t, cfg)
 	knowsAll(t, connector)
+	mustExec(t, db, "VALUES (1)") // what a new connection is told first has come
 	return db, c
 }
 

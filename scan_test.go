@@ -62,6 +62,8 @@ func TestValuesScanIntoTheNaturalTypes(t *testing.T) {
 		{true, []any{1, uint64(math.MaxUint64)}, []any{[]any{int64(1), uint64(math.MaxUint64)}, tntsql.Doc[[]uint64]{V: []uint64{1, math.MaxUint64}, Valid: true}, tntsql.Doc[[2]any]{V: [2]any{int64(1), uint64(math.MaxUint64)}, Valid: true}, tntsql.Doc[any]{V: []any{int64(1), uint64(math.MaxUint64)}, Valid: true}}},
 		{true, map[string]any{"x": 1, "y": int64(math.MinInt64)}, []any{map[string]any{"x": int64(1), "y": int64(math.MinInt64)}, tntsql.Doc[place]{V: place{1, math.MinInt64}, Valid: true}, tntsql.Doc[*place]{V: &place{1, math.MinInt64}, Valid: true},
 			tntsql.Doc[map[string]int64]{V: map[string]int64{"x": 1, "y": math.MinInt64}, Valid: true}, sql.Null[tntsql.Doc[place]]{V: tntsql.Doc[place]{V: place{1, math.MinInt64}, Valid: true}, Valid: true}}},
+		{true, map[string]any{"F": tntsql.Decimal("1.5"), "I": tntsql.Decimal("2")}, []any{
+			tntsql.Doc[measures]{V: measures{1.5, 2}, Valid: true}, sql.Null[tntsql.Doc[measures]]{V: tntsql.Doc[measures]{V: measures{1.5, 2}, Valid: true}, Valid: true}}},
 		{true, map[int]string{1: "x"}, []any{map[any]any{int64(1): "x"}, tntsql.Doc[map[uint8]string]{V: map[uint8]string{1: "x"}, Valid: true}}},
 	} {
 		if c.newer && !rs.AtLeast(2, 10, 0) {
@@ -107,9 +109,13 @@ func TestValuesThatDoNotFitAreErrorsOfScan(t *testing.T) {
 		{true, []int{1}, new([]int), "unsupported Scan"}, // a Doc[[]int] does it
 		{true, []int{1, 300}, new(tntsql.Doc[[]int8]), "element 2: cannot decode 300 into int8"},
 		{true, []any{1.5}, new(tntsql.Doc[[]int]), "element 1: cannot decode 1.5 into int"},
-		{true, map[string]any{"x": "1"}, new(tntsql.Doc[place]), "field x: cannot decode a string into int"},
+		{true, map[string]any{"x": "one"}, new(tntsql.Doc[place]), "field x: cannot decode a string into int"},
 		{true, map[string]any{"x": nil, "y": uint64(1 << 63)}, new(tntsql.Doc[place]), "field y: cannot decode 9223372036854775808 into int64"},
+		{true, map[string]any{"x": tntsql.Decimal("1.5")}, new(tntsql.Doc[place]), "field x: cannot decode a string into int"},
 		{true, map[string]any{}, new(tntsql.Doc[[]int]), "cannot decode a map into []int"},
+		{true, map[string]any{"D": map[string]any{"x": "one"}}, new(tntsql.Doc[struct{ D tntsql.Doc[place] }]), "field D: *tntsql.Doc[github.com/tntsql/tntsql_test.place]: field x: "},
+		{true, map[string]any{"D": true}, new(tntsql.Doc[struct{ D tntsql.Decimal }]), "cannot scan bool into a DECIMAL"},
+		{true, tntsql.Interval{}, new(tntsql.Doc[tntsql.Decimal]), "*tntsql.Doc[tntsql.Decimal]: cannot scan tntsql.Interval into a DECIMAL"},
 	} {
 		if c.newer && !rs.AtLeast(2, 10, 0) {
 			continue
@@ -136,6 +142,11 @@ type order struct {
 	Labels  map[string]map[int64]string `json:"labels"`
 	Loose   any                         `json:"loose"`
 	Secret  string                      `json:"-"`
+}
+
+type measures struct {
+	F float64
+	I uint8
 }
 
 type line struct {
@@ -222,11 +233,32 @@ func TestDocumentsThatCannotBeSent(t *testing.T) {
 		{tntsql.Doc[chan int]{V: make(chan int), Valid: true}, "tntsql: parameter :v: tntsql.Doc[chan int]: unsupported type chan int"},
 		{tntsql.Doc[struct{ C func() }]{Valid: true}, "unsupported type func()"},
 		{tntsql.Doc[struct{ P panics }]{Valid: true}, "no value"},
-		{tntsql.Doc[struct{ D tntsql.Decimal }]{Valid: true}, `field D: not a decimal number: ""`},
+		{tntsql.Doc[struct{ D tntsql.Decimal }]{V: struct{ D tntsql.Decimal }{"x"}, Valid: true}, `field D: not a decimal number: "x"`},
 	} {
 		requireRequests(t, rs, 0, func() {
 			_, err := db.ExecContext(t.Context(), "SELECT :v", sql.Named("v", c.in))
 			assert.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+// What a struct has beside a type that it embeds is stored, too.
+func TestEmbeddedTypesAreFieldsOfDocuments(t *testing.T) {
+	newTypes(t)
+	rs := sharedSet(t)
+	db := open(t, "read_mode=rw")
+	name := table(t, rs, "ID INTEGER PRIMARY KEY, M MAP")
+	type visit struct {
+		time.Time
+		sql.NullString
+		Count sql.Null[uint64]
+		Cost  tntsql.Decimal
+		Day   date
+	}
+	in := visit{someTime, sql.NullString{String: "x", Valid: true}, sql.Null[uint64]{V: math.MaxUint64, Valid: true}, "", date(someTime)}
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1, :m)", sql.Named("m", tntsql.Doc[visit]{V: in, Valid: true}))
+	assert.Equal(t, map[string]any{"Time": someTime, "NullString": "x", "Count": uint64(math.MaxUint64), "Cost": "0", "Day": someTime},
+		value[any](t, db, "SELECT M FROM "+name+" WHERE ID = 1"))
+	in.Cost = "0"
+	assert.Equal(t, in, value[tntsql.Doc[visit]](t, db, "SELECT M FROM "+name+" WHERE ID = 1").V)
 }

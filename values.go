@@ -9,8 +9,8 @@ import (
 
 // Decimal is an exact decimal number as text, such as "-1.50" or "1e-7". As a parameter a
 // plain string would be a STRING, which a DECIMAL column does not take. DECIMAL columns scan
-// into it, and into a string, with all digits of their scale: "1.50". It has at most 38
-// digits, 76 since Tarantool 3.5, and needs Tarantool 2.10.
+// into it, and into a string, with all digits of their scale: "1.50". The empty one is 0. It
+// has at most 38 digits, 76 since Tarantool 3.5, and needs Tarantool 2.10.
 type Decimal = iproto.Decimal
 
 // UUID is a UUID as its 16 bytes, for programs that use no package for them. Its String
@@ -40,9 +40,9 @@ const (
 
 // Doc is a value of a MAP, ARRAY or ANY column as the Go type T: a struct, a map, a slice
 // or what is in one. A struct is a MAP of its exported fields, by their tags "msgpack", else
-// "json"; each field goes in as a parameter does, and comes out as Scan would have it. Keys
-// that T has no field for are left out. A number that does not fit is an error, and integers
-// keep their 64 bits.
+// "json"; each field goes in as a parameter does, and comes out as Scan would have it. Two
+// fields with one name at the same depth are an error. Keys that T has no field for are left
+// out. A number that does not fit is an error, and integers keep their 64 bits.
 //
 // Valid is false for NULL. As a parameter, a Doc that is a MAP must be bound by name
 // (sql.Named and :name), and servers before 2.10 take none.
@@ -58,7 +58,7 @@ func (d *Doc[T]) Scan(src any) error {
 		return nil
 	}
 	if err := iproto.Convert(src, &d.V); err != nil {
-		return fmt.Errorf("%T: %w", d, err)
+		return fmt.Errorf("%s: %w", iproto.TypeName(d), err)
 	}
 	d.Valid = true
 	return nil
@@ -72,7 +72,7 @@ func (d Doc[T]) Value() (driver.Value, error) {
 	}
 	plain, err := iproto.Plain(d.V)
 	if err != nil {
-		return nil, fmt.Errorf("%T: %w", d, err)
+		return nil, fmt.Errorf("%s: %w", iproto.TypeName(d), err)
 	}
 	return plain, nil
 }

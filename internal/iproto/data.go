@@ -41,7 +41,7 @@ func DecodeData(body []byte, dst ...any) error {
 	for i, d := range dst {
 		raw, err := s.raw()
 		if err == nil && d != nil {
-			err = decodeInto(raw, d)
+			err = decodeInto(scanner{b: raw}, d)
 		}
 		if err != nil {
 			return fmt.Errorf("value %d: %w", i+1, err)
@@ -50,18 +50,17 @@ func DecodeData(body []byte, dst ...any) error {
 	return nil
 }
 
-// decodeInto decodes a well-formed value into what dst points at.
-func decodeInto(raw []byte, dst any) (err error) {
+// decodeInto decodes the well-formed value that s is at into what dst points at.
+func decodeInto(s scanner, dst any) (err error) {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {
-		return fmt.Errorf("cannot decode into %T, only into a pointer", dst)
+		return fmt.Errorf("cannot decode into %s, only into a pointer", TypeName(dst))
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while %T was decoded: %v", dst, p)
+			err = fmt.Errorf("panic while %s was decoded: %v", TypeName(dst), p)
 		}
 	}()
-	s := scanner{b: raw}
 	return s.store(v.Elem(), maxPointers)
 }
 
@@ -90,13 +89,14 @@ func findData(body []byte) (scanner, error) {
 	return s, nil
 }
 
-// Convert stores a value of a row in what dst points at, as DecodeData does.
+// Convert stores a value of a row in what dst points at, as DecodeData does. Decimals are
+// text there, so text that reads as a number goes into numbers, as it does for Scan.
 func Convert(v, dst any) error {
 	raw, err := encode(v)
 	if err != nil {
 		return err
 	}
-	return decodeInto(raw, dst)
+	return decodeInto(scanner{b: raw, plain: true}, dst)
 }
 
 // Plain returns a value of the user's as one of a row, but for decimals and UUIDs, which

@@ -1,16 +1,20 @@
 package iproto
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"reflect"
 	"strconv"
 	"strings"
 )
 
 // Decimal is an exact decimal number as text, for example "-1.50", for
 // parameters: as a plain string it would go out as a STRING, which a DECIMAL
-// column does not take. It needs Tarantool 2.10.
+// column does not take. The empty text is 0. It needs Tarantool 2.10.
 type Decimal string
+
+func (d Decimal) text() string { return cmp.Or(string(d), "0") }
 
 // Scan takes the number as rows have it: as text, or as the integer or double that a
 // NUMBER column may hold. It makes a *Decimal an sql.Scanner.
@@ -23,7 +27,7 @@ func (d *Decimal) Scan(src any) error {
 	case int64, uint64, float64:
 		*d = Decimal(fmt.Sprint(src))
 	default:
-		return fmt.Errorf("cannot scan %T into a DECIMAL", src)
+		return fmt.Errorf("cannot scan %s into a DECIMAL", TypeName(src))
 	}
 	return nil
 }
@@ -171,4 +175,35 @@ func placePoint(digits string, scale int64) string {
 	}
 	point := len(digits) - int(scale)
 	return digits[:point] + "." + digits[point:]
+}
+
+func isNumber(v reflect.Value) bool { return v.CanInt() || v.CanUint() || v.CanFloat() }
+
+// storeDecimal stores a decimal in a number: rounded in a float, as Scan has it.
+func storeDecimal(dst reflect.Value, text string) error {
+	bits := dst.Type().Bits()
+	if strings.Trim(text, "+-0123456789.eE") != "" {
+		return mismatch(text, dst) // ParseFloat takes more: "Inf", "0x1p-2"
+	}
+	if dst.CanFloat() {
+		if f, err := strconv.ParseFloat(text, bits); err == nil {
+			dst.SetFloat(f)
+			return nil
+		}
+		return mismatch(text, dst)
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	if strings.Trim(fraction, "0") != "" {
+		return mismatch(text, dst)
+	}
+	if dst.CanInt() {
+		if i, err := strconv.ParseInt(whole, 10, bits); err == nil {
+			dst.SetInt(i)
+			return nil
+		}
+	} else if u, err := strconv.ParseUint(whole, 10, bits); err == nil {
+		dst.SetUint(u)
+		return nil
+	}
+	return mismatch(text, dst)
 }

@@ -105,7 +105,7 @@ func appendMapLen(b []byte, n int) []byte {
 	}
 }
 
-// appendExt appends an extension; those of Tarantool are short.
+// appendExt appends an extension.
 func appendExt(b []byte, id int8, data []byte) []byte {
 	switch n := len(data); n {
 	case 1:
@@ -119,7 +119,14 @@ func appendExt(b []byte, id int8, data []byte) []byte {
 	case 16:
 		b = append(b, 0xd8)
 	default:
-		b = append(b, 0xc7, byte(n))
+		switch {
+		case n <= math.MaxUint8:
+			b = append(b, 0xc7, byte(n))
+		case n <= math.MaxUint16:
+			b = binary.BigEndian.AppendUint16(append(b, 0xc8), uint16(n))
+		default:
+			b = binary.BigEndian.AppendUint32(append(b, 0xc9), uint32(n))
+		}
 	}
 	return append(append(b, byte(id)), data...)
 }

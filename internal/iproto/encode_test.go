@@ -26,6 +26,9 @@ var (
 type (
 	status  int16
 	label   string
+	date    time.Time
+	span    Interval
+	grade   uint8 // its Value is text
 	octet   byte
 	blob    []byte
 	otherID [16]byte // like google/uuid: a UUID whose Value is text
@@ -56,6 +59,7 @@ func (a amount) Exponent() int32               { return a.exponent }
 func (amount) Value() (driver.Value, error)    { return "an amount", nil }
 func (nullCash) Value() (driver.Value, error)  { return "an amount", nil }
 func (e encoded) Value() (driver.Value, error) { return e.value, nil }
+func (g grade) Value() (driver.Value, error)   { return string(rune('A' + g)), nil }
 func (broken) Value() (driver.Value, error)    { return nil, errors.New("no value today") }
 func (panicky) Value() (driver.Value, error)   { panic("as users do") }
 func (e endless) Value() (driver.Value, error) { return e, nil }
@@ -153,10 +157,21 @@ func TestAppendValue(t *testing.T) {
 		{"pointer to it", &amount{7, 2}, "c70301" + "00" + "700c"},
 		{"nullable decimal", nullCash{amount{5, 0}, true}, "d501" + "00" + "5c"},
 		{"null decimal", nullCash{}, "c0"},
+		{"Decimal without text", Decimal(""), "d501" + "00" + "0c"},
 		{"big.Int", big.NewInt(-12), "c70301" + "00" + "012d"},
 		{"nil big.Int", (*big.Int)(nil), "c0"},
 		{"time", time.Unix(1, 0).UTC(), "d7040100000000000000"},
 		{"interval", Interval{Month: 1}, "c70506" + "02" + "0101" + "0801"},
+		{"type made from a time", date(time.Unix(1, 0).UTC()), "d7040100000000000000"},
+		{"type made from an interval", &span{Month: 1}, "c70506" + "02" + "0101" + "0801"},
+		{"slice of valuers of a byte", []grade{0, 1}, "92a141a142"},
+		{"array of valuers of a byte", [1]grade{2}, "91a143"},
+
+		{"sql.Null of a large integer", sql.Null[uint64]{V: math.MaxUint64, Valid: true}, "cfffffffffffffffff"},
+		{"sql.Null of a slice", &sql.Null[[]int]{V: []int{1}, Valid: true}, "9101"},
+		{"sql.Null of a Decimal", sql.Null[Decimal]{V: "5", Valid: true}, "d501" + "00" + "5c"},
+		{"sql.Null of an interval", sql.Null[Interval]{V: Interval{Month: 1}, Valid: true}, "c70506" + "02" + "0101" + "0801"},
+		{"sql.Null that is NULL", sql.Null[Interval]{}, "c0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			b, err := AppendValue([]byte("before"), test.v, v38)
@@ -236,6 +251,15 @@ func TestAppendValueTakesTheDeepestValue(t *testing.T) {
 	assert.ErrorIs(t, err, errTooDeep)
 }
 
+// ringOfMsgpack is encoded by msgpack, which goes into what is embedded.
+type ringOfMsgpack struct {
+	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // msgpack looks for it
+	link
+	Keys map[any]int
+}
+
+type link struct{ Next *ringOfMsgpack }
+
 func TestStructsThatContainThemselvesAreRefused(t *testing.T) {
 	type node struct {
 		Next  *node
@@ -245,16 +269,23 @@ func TestStructsThatContainThemselvesAreRefused(t *testing.T) {
 	ring.Next = ring
 	holder := node{Named: map[string]any{}}
 	holder.Named["self"] = holder
+	embedding := &ringOfMsgpack{}
+	embedding.Next = embedding
+	key := ringOfMsgpack{Keys: map[any]int{embedding: 1}}
 	for name, v := range map[string]any{
-		"by a pointer":         ring,
-		"by value":             *ring,
-		"by a map":             holder,
-		"in a slice of others": []any{1, ring},
+		"by a pointer":          ring,
+		"by value":              *ring,
+		"by a map":              holder,
+		"in a slice of others":  []any{1, ring},
+		"by an embedded struct": embedding,
+		"by a key of a map":     key,
 	} {
 		_, err := AppendCall(nil, "f", []any{v}, v38)
 		assert.ErrorIs(t, err, errTooDeep, name)
 	}
-	_, err := AppendCall(nil, "f", []any{node{Next: &node{Next: &node{}}}}, v38)
+	_, err := AppendCall(nil, "f", []any{ring}, v38)
+	assert.EqualError(t, err, "parameter 1: iproto.node: "+errTooDeep.Error(), "without a path as long as the value is deep")
+	_, err = AppendCall(nil, "f", []any{node{Next: &node{Next: &node{}}}}, v38)
 	assert.NoError(t, err)
 }
 
@@ -276,7 +307,7 @@ func TestLengthsAreReadAsTheyWereAppended(t *testing.T) {
 			assert.Equal(t, len(b), size)
 		}
 	}
-	for _, n := range []int{1, 2, 3, 4, 8, 16, 17, 255} {
+	for _, n := range []int{1, 2, 3, 4, 8, 16, 17, 255, 256, 65535, 65536} {
 		b := appendExt(nil, 1, make([]byte, n))
 		size, err := Skip(b, 0)
 		require.NoError(t, err)

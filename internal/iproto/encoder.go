@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -26,7 +27,7 @@ var errTooDeep = fmt.Errorf("nested deeper than %d, or contains itself", MaxDept
 func (e encoder) safely(b []byte, v any) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = b, fmt.Errorf("panic while %T was encoded: %v", v, p)
+			out, err = b, fmt.Errorf("panic while %s was encoded: %v", TypeName(v), p)
 		}
 	}()
 	if out, err = e.append(b, v, MaxDepth); err != nil {
@@ -64,7 +65,7 @@ func (e encoder) append(b []byte, v any, depth int) ([]byte, error) {
 		if err := e.needs("DECIMAL", v); err != nil {
 			return b, err
 		}
-		return appendDecimalText(b, string(v), e.server)
+		return appendDecimalText(b, v.text(), e.server)
 	case Interval:
 		if err := e.needs("INTERVAL", v); err != nil {
 			return b, err
@@ -119,13 +120,22 @@ func isUUID(t reflect.Type) bool {
 }
 
 // isNull reports whether t is like uuid.NullUUID or decimal.NullDecimal, whose
-// Value returns text as well.
+// Value returns text as well, or an sql.Null, whose Value has only what database/sql
+// knows.
 func isNull(t reflect.Type) bool {
+	if isSQLNull(t) {
+		return true
+	}
 	if t.Kind() != reflect.Struct || t.NumField() != 2 || t.Field(1).Name != "Valid" || t.Field(1).Type != boolType {
 		return false
 	}
 	inner := t.Field(0)
 	return inner.IsExported() && (isUUID(inner.Type) || inner.Type.Implements(decimalType))
+}
+
+// isSQLNull reports whether t is an sql.Null[T], a struct of V and Valid.
+func isSQLNull(t reflect.Type) bool {
+	return t.PkgPath() == "database/sql" && strings.HasPrefix(t.Name(), "Null[")
 }
 
 // reflected appends what append has no case for.
@@ -135,7 +145,7 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 		if v.IsNil() {
 			return appendNil(b), nil
 		}
-		if elem := t.Elem(); isUUID(elem) || isNull(elem) {
+		if elem := t.Elem(); isUUID(elem) || isNull(elem) || e.isDocument(elem) {
 			return e.reflected(b, v.Elem(), depth)
 		}
 	}
@@ -150,6 +160,8 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 			return appendNil(b), nil
 		}
 		return e.append(b, v.Field(0).Interface(), depth)
+	case e.isDocument(t):
+		return e.structure(b, v, depth)
 	}
 	switch v := v.Interface().(type) {
 	case *big.Int:
@@ -176,6 +188,11 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 	return e.byKind(b, v, depth)
 }
 
+// isDocument reports whether t is a struct that this encoder makes a map of.
+func (e encoder) isDocument(t reflect.Type) bool {
+	return e.lua && t.Kind() == reflect.Struct && shapeOf(t).document
+}
+
 func (e encoder) byKind(b []byte, v reflect.Value, depth int) ([]byte, error) {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -194,12 +211,12 @@ func (e encoder) byKind(b []byte, v reflect.Value, depth int) ([]byte, error) {
 		if v.IsNil() {
 			return appendNil(b), nil
 		}
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		if isByte(v.Type().Elem()) {
 			return appendBinary(b, v.Bytes()), nil
 		}
 		return e.array(b, v, depth)
 	case reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
+		if isByte(v.Type().Elem()) {
 			return appendBinary(b, arrayBytes(v)), nil
 		}
 		return e.array(b, v, depth)
@@ -209,13 +226,22 @@ func (e encoder) byKind(b []byte, v reflect.Value, depth int) ([]byte, error) {
 		}
 		return e.mapping(b, v, depth)
 	case reflect.Struct:
+		if known := madeFrom(v.Type()); known != nil {
+			return e.append(b, v.Convert(known).Interface(), depth)
+		}
+		if wrapsKnown(v.Type()) {
+			return e.append(b, v.Field(0).Interface(), depth)
+		}
 		if e.lua {
 			return e.structure(b, v, depth)
 		}
-		return b, fmt.Errorf("unsupported type %s: pass a struct as a tntsql.Doc", v.Type())
+		return b, fmt.Errorf("unsupported type %s: pass a struct as a tntsql.Doc", typeName(v.Type()))
 	}
-	return b, fmt.Errorf("unsupported type %s", v.Type())
+	return b, fmt.Errorf("unsupported type %s", typeName(v.Type()))
 }
+
+// isByte reports whether a slice of t is bytes. A driver.Valuer is encoded as its Value.
+func isByte(t reflect.Type) bool { return t.Kind() == reflect.Uint8 && !t.Implements(valuerType) }
 
 // arrayBytes are those of an array whose elements may be of a named type.
 func arrayBytes(v reflect.Value) []byte {
@@ -226,13 +252,19 @@ func arrayBytes(v reflect.Value) []byte {
 
 // typeName is a type's name as users know it: the types of this package are exported by
 // package tntsql.
-func typeName(t reflect.Type) string {
-	switch t {
-	case reflect.TypeFor[Decimal](), reflect.TypeFor[UUID](), reflect.TypeFor[Interval]():
-		return "tntsql." + t.Name()
+func typeName(t reflect.Type) string { return exportedNames.Replace(fmt.Sprint(t)) }
+
+// TypeName is the type of v as users know it.
+func TypeName(v any) string { return typeName(reflect.TypeOf(v)) }
+
+var exportedNames = func() *strings.Replacer {
+	var names []string
+	for _, t := range []reflect.Type{reflect.TypeFor[Decimal](), reflect.TypeFor[UUID](), reflect.TypeFor[Interval]()} {
+		// Arguments of generic types have the whole path.
+		names = append(names, t.PkgPath()+"."+t.Name(), "tntsql."+t.Name(), t.String(), "tntsql."+t.Name())
 	}
-	return fmt.Sprint(t)
-}
+	return strings.NewReplacer(names...)
+}()
 
 func (e encoder) array(b []byte, v reflect.Value, depth int) ([]byte, error) {
 	if err := e.needs("ARRAY", v.Interface()); err != nil {

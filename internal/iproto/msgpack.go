@@ -38,10 +38,10 @@ func (e encoder) marshal(b []byte, v any) ([]byte, error) {
 	}
 	s := scanner{b: encoded.Bytes()}
 	if err := s.skip(1, MaxDepth); err != nil {
-		return b, fmt.Errorf("%T is encoded as %w", v, err)
+		return b, fmt.Errorf("%s is encoded as %w", TypeName(v), err)
 	}
 	if s.pos != encoded.Len() {
-		return b, fmt.Errorf("%T is encoded as more than one value", v)
+		return b, fmt.Errorf("%s is encoded as more than one value", TypeName(v))
 	}
 	s.pos = 0
 	return s.rewrite(b, func(b []byte, id int8, data []byte) ([]byte, error) {
@@ -55,7 +55,7 @@ func (e encoder) marshal(b []byte, v any) ([]byte, error) {
 			}
 			return e.append(b, t, 0)
 		default:
-			return b, fmt.Errorf("%T is encoded with the extension type %d, which Tarantool does not know", v, id)
+			return b, fmt.Errorf("%s is encoded with the extension type %d, which Tarantool does not know", TypeName(v), id)
 		}
 	})
 }
@@ -64,7 +64,7 @@ func (e encoder) marshal(b []byte, v any) ([]byte, error) {
 func unmarshal(raw []byte, dst any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic while %T was decoded: %v", dst, p)
+			err = fmt.Errorf("panic while %s was decoded: %v", TypeName(dst), p)
 		}
 	}()
 	first := decode(raw, dst)
@@ -166,7 +166,7 @@ func (s *scanner) rewrite(b []byte, extension func(b []byte, id int8, data []byt
 
 // EncodeMsgpack implements msgpack.CustomEncoder.
 func (d Decimal) EncodeMsgpack(m *msgpack.Encoder) error {
-	b, err := appendDecimalText(nil, string(d), newest)
+	b, err := appendDecimalText(nil, d.text(), newest)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (v *Interval) DecodeMsgpack(m *msgpack.Decoder) error {
 	}
 	interval, ok := value.(Interval)
 	if !ok {
-		return fmt.Errorf("%T where an INTERVAL is expected", value)
+		return fmt.Errorf("%s where an INTERVAL is expected", TypeName(value))
 	}
 	*v = interval
 	return nil
@@ -238,13 +238,14 @@ func tooDeep(v reflect.Value, depth int) bool {
 		}
 	case reflect.Map:
 		for iter := v.MapRange(); iter.Next(); {
-			if tooDeep(iter.Value(), depth-1) {
+			if tooDeep(iter.Key(), depth-1) || tooDeep(iter.Value(), depth-1) {
 				return true
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() && tooDeep(v.Field(i), depth-1) {
+			// msgpack goes into what is embedded, exported or not.
+			if f := v.Type().Field(i); (f.IsExported() || f.Anonymous) && tooDeep(v.Field(i), depth-1) {
 				return true
 			}
 		}

@@ -56,6 +56,7 @@ type scanner struct {
 	b     []byte
 	pos   int
 	typed bool // decimals and UUIDs are Decimal and UUID, not text
+	plain bool // b has values of rows: decimals are text
 }
 
 func (s *scanner) malformed(format string, args ...any) error {

@@ -38,31 +38,46 @@ func (s *scanner) store(dst reflect.Value, depth int) error {
 		}
 		return s.store(dst.Elem(), depth-1)
 	}
-	switch dst := dst.Addr().Interface().(type) {
+	nested := k == kindArray || k == kindMap
+	if nested && isSQLNull(dst.Type()) {
+		err := s.store(dst.Field(0), depth-1)
+		dst.Field(1).SetBool(err == nil)
+		return err
+	}
+	switch into := dst.Addr().Interface().(type) {
 	case *time.Time:
-		return assign(s, dst)
+		return assign(s, into)
 	case *Interval:
-		return assign(s, dst)
+		return assign(s, into)
 	case sql.Scanner:
-		value, err := s.value()
-		if err == nil {
-			err = dst.Scan(value)
+		if nested && isByKind(dst.Type()) {
+			break // it scans plain columns
 		}
-		if err == nil || k != kindArray && k != kindMap {
+		value, err := s.value()
+		if err != nil {
 			return err
 		}
-		s.pos = start // it scans plain columns; a document goes into its fields
+		return into.Scan(value)
 	case msgpack.CustomDecoder, msgpack.Unmarshaler:
+		if nested && !has(dst.Type(), decoders) {
+			break
+		}
 		raw, err := s.raw()
 		if err != nil {
 			return err
 		}
-		return unmarshal(raw, dst)
+		return unmarshal(raw, into)
 	}
 	if dst.Kind() == reflect.Interface {
 		return s.storeAny(dst)
 	}
 	if k == kindExt {
+		if known := madeFrom(dst.Type()); known != nil {
+			return s.store(dst.Addr().Convert(reflect.PointerTo(known)).Elem(), depth-1)
+		}
+		if wrapsKnown(dst.Type()) {
+			return s.store(dst.Field(0), depth-1)
+		}
 		return s.storeExtension(dst)
 	}
 	s.pos = after
@@ -122,19 +137,29 @@ func (s *scanner) storeExtension(dst reflect.Value) error {
 	if registered == nil {
 		return nil
 	}
-	plain := scanner{b: raw}
+	plain := scanner{b: raw, typed: true}
 	value, err := plain.value()
 	if err != nil {
 		return registered
 	}
-	text, ok := value.(string)
-	if !ok {
-		return mismatch(typeName(reflect.TypeOf(value)), dst)
+	var text string
+	switch value := value.(type) {
+	case Decimal:
+		if isNumber(dst) {
+			return storeDecimal(dst, string(value))
+		}
+		text = string(value)
+	case UUID:
+		text = value.String()
+	case string:
+		text = value
+	default:
+		return mismatch(TypeName(value), dst)
 	}
 	if done, err := storeText(dst, []byte(text)); done {
 		return err
 	}
-	return mismatch(fmt.Sprintf("%T", value), dst)
+	return mismatch(TypeName(value), dst)
 }
 
 // storeBytes decodes strings and binaries, into what takes text or bytes.
@@ -148,6 +173,9 @@ func (s *scanner) storeBytes(dst reflect.Value, k kind, n uint64) (done bool, er
 	}
 	if done, err := storeText(dst, data); done {
 		return true, err
+	}
+	if s.plain && k == kindStr && isNumber(dst) && storeDecimal(dst, string(data)) == nil {
+		return true, nil
 	}
 	return true, mismatch(k, dst)
 }
@@ -192,12 +220,15 @@ func (s *scanner) storeArray(dst reflect.Value, n uint64, depth int) error {
 // storeTuple decodes an array into the fields of a struct, in their order, as a tuple of
 // a space is one.
 func (s *scanner) storeTuple(dst reflect.Value, n uint64, depth int) error {
-	fields := fieldsOf(dst.Type())
+	shape := shapeOf(dst.Type())
+	if shape.err != nil {
+		return shape.err
+	}
 	for i := range n {
-		if i >= uint64(len(fields)) {
+		if i >= uint64(len(shape.fields)) {
 			return s.skip(n-i, MaxDepth)
 		}
-		if err := s.storeField(dst, &fields[i], depth); err != nil {
+		if err := s.storeField(dst, &shape.fields[i], depth); err != nil {
 			return err
 		}
 	}
@@ -251,16 +282,19 @@ func (s *scanner) storeMap(dst reflect.Value, n uint64, depth int) error {
 
 // storeStruct decodes a map by the names of the fields. Other keys are left out.
 func (s *scanner) storeStruct(dst reflect.Value, n uint64, depth int) error {
-	fields := fieldsOf(dst.Type())
+	shape := shapeOf(dst.Type())
+	if shape.err != nil {
+		return shape.err
+	}
 	for range n {
 		key, err := s.value()
 		if err != nil {
 			return err
 		}
 		var found *field
-		for i := range fields {
-			if fields[i].name == key {
-				found = &fields[i]
+		for i := range shape.fields {
+			if shape.fields[i].name == key {
+				found = &shape.fields[i]
 			}
 		}
 		if found == nil {

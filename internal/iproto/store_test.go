@@ -2,11 +2,13 @@ package iproto
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"math"
 	"math/big"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +77,32 @@ func (s *scanned) Scan(src any) error {
 	s.A = len(text)
 	return nil
 }
+
+// document scans itself, and says what it is as a parameter.
+type document struct{ A int }
+
+func (*document) Scan(any) error                { return errors.New("no document of mine") }
+func (d document) Value() (driver.Value, error) { return map[string]any{"A": d.A}, nil }
+
+type (
+	left      struct{ ID int }
+	right     struct{ ID int }
+	ambiguous struct {
+		left
+		right
+	}
+	hidden struct {
+		amount // a decimal
+		Unit   string
+	}
+	// pointed has a Value only by its address.
+	pointed struct {
+		link *pointed //nolint:unused // it would not be sent
+		Name string
+	}
+)
+
+func (p *pointed) Value() (driver.Value, error) { return p.Name, nil }
 
 func decodeAs[T any](t testing.TB, v any) (out T, err error) {
 	t.Helper()
@@ -184,6 +212,18 @@ func TestDecodingTakesNumbersThatFit(t *testing.T) {
 	check(scanned{7}, fields, err)
 	column, err := decodeAs[scanned](t, "text")
 	check(scanned{4}, column, err)
+	null, err := decodeAs[sql.Null[base]](t, map[string]any{"id": 7})
+	check(sql.Null[base]{V: base{ID: 7}, Valid: true}, null, err)
+	day, err := decodeAs[date](t, time.Unix(5, 0).UTC())
+	check(date(time.Unix(5, 0).UTC()), day, err)
+	length, err := decodeAs[span](t, Interval{Day: 1})
+	check(span{Day: 1}, length, err)
+	ratio, err := decodeAs[float64](t, Decimal("-1.50"))
+	check(-1.5, ratio, err)
+	level, err := decodeAs[int8](t, Decimal("-128.00"))
+	check(int8(-128), level, err)
+	most, err := decodeAs[uint64](t, Decimal("18446744073709551615"))
+	check(uint64(math.MaxUint64), most, err)
 	zero, err := decodeAs[map[string]int](t, map[string]any{"a": nil})
 	check(map[string]int{"a": 0}, zero, err)
 }
@@ -220,8 +260,18 @@ func TestDecodingRefusesWhatDoesNotFit(t *testing.T) {
 		{[]any{1, "x"}, new([]int), "element 2: cannot decode a string into int"},
 		{map[string]any{"k": "x"}, new(map[string]int), "key k: cannot decode a string into int"},
 		{map[int]int{300: 1}, new(map[int8]int), "a key: cannot decode 300 into int8"},
+		{map[string]any{"id": "x"}, new(sql.Null[base]), "field id: cannot decode a string into uint64"},
+		{map[string]any{"A": 1}, new(document), "no document of mine"},
+		{map[string]any{"ID": 1}, new(ambiguous), "two fields with the name ID"},
+		{Decimal("1.5"), new(int), "cannot decode 1.5 into int"},
+		{Decimal("300"), new(int8), "cannot decode 300 into int8"},
+		{Decimal("-1"), new(uint8), "cannot decode -1 into uint8"},
+		{Decimal("1e39"), new(float32), "cannot decode 1000000000000000000000000000000000000000 into float32"},
+		{"1.5", new(float64), "cannot decode a string into float64"},
+		{Interval{}, new(Decimal), "cannot scan tntsql.Interval into a DECIMAL"},
+		{5, new([]UUID), "cannot decode an unsigned integer into []tntsql.UUID"},
 		{true, new(Decimal), "cannot scan bool into a DECIMAL"},
-		{UUID{1}, new(int), "cannot decode string into int"},
+		{UUID{1}, new(int), "cannot decode tntsql.UUID into int"},
 		{Interval{Day: 1}, new(string), "cannot decode tntsql.Interval into string"},
 		{time.Unix(0, 0), new(string), "cannot decode time.Time into string"},
 		{5, new(otherID), "an ID is text"},
@@ -232,6 +282,89 @@ func TestDecodingRefusesWhatDoesNotFit(t *testing.T) {
 		err := DecodeData(dataBody(t, test.v), test.dst)
 		assert.ErrorContains(t, err, "value 1: ", "%T into %T", test.v, test.dst)
 		assert.ErrorContains(t, err, test.want, "%T into %T", test.v, test.dst)
+	}
+}
+
+// A method that is promoted from an embedded type would be for that field alone.
+func TestEmbeddedTypesBesideOtherFieldsAreFields(t *testing.T) {
+	type visit struct {
+		time.Time
+		Name string
+	}
+	type moment struct{ time.Time }
+	type entry struct {
+		sql.NullString
+		UUID
+		Age int
+	}
+	at := time.Unix(5, 0).UTC()
+	for _, test := range []struct{ in, want, back any }{
+		{visit{at, "Ann"}, map[string]any{"Time": at, "Name": "Ann"}, new(visit)},
+		{entry{sql.NullString{String: "x", Valid: true}, UUID{1}, 7}, map[string]any{"NullString": "x", "UUID": UUID{1}, "Age": int64(7)}, new(entry)},
+		{moment{at}, at, new(moment)},
+		{struct {
+			sql.NullString
+			cache int
+		}{NullString: sql.NullString{String: "x", Valid: true}}, "x", nil},
+		{pointed{Name: "n"}, "n", nil},
+	} {
+		plain, err := Plain(test.in)
+		require.NoError(t, err)
+		assert.Equal(t, test.want, plain)
+		if test.back != nil {
+			require.NoError(t, Convert(plain, test.back))
+			assert.Equal(t, test.in, reflect.ValueOf(test.back).Elem().Interface())
+		}
+	}
+}
+
+func TestStructsThatWouldLoseDataAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		v    any
+		want string
+	}{
+		{ambiguous{}, "iproto.ambiguous has two fields with the name ID"},
+		{struct {
+			A int `json:"x"`
+			B int `msgpack:"x"`
+		}{}, "has two fields with the name x"},
+		{struct{ a int }{1}, "struct { a int } has no exported fields"},
+		{hidden{}, "iproto.hidden embeds iproto.amount, which is not exported: give the field a name"},
+	} {
+		_, err := Plain(test.v)
+		assert.ErrorContains(t, err, test.want)
+	}
+}
+
+func TestEmptyFieldsAreOmitted(t *testing.T) {
+	type options struct {
+		Any    any       `json:",omitempty"`
+		At     time.Time `json:",omitempty"`
+		List   []int     `json:",omitempty"`
+		Number *int      `json:",omitempty"`
+	}
+	for _, test := range []struct {
+		in   options
+		want map[string]any
+	}{
+		{options{List: []int{}}, map[string]any{}},
+		{options{Any: (*time.Time)(nil)}, map[string]any{"Any": nil}},
+		{options{Any: 0, Number: new(int)}, map[string]any{"Any": int64(0), "Number": int64(0)}},
+	} {
+		plain, err := Plain(test.in)
+		require.NoError(t, err)
+		assert.Equal(t, test.want, plain)
+	}
+}
+
+func TestTextThatIsANumberIsOneInValuesOfRows(t *testing.T) {
+	var f float64
+	require.NoError(t, Convert("-1.50", &f))
+	assert.InDelta(t, -1.5, f, 0)
+	require.NoError(t, Convert("1E300", &f))
+	assert.InEpsilon(t, 1e300, f, 0)
+	for _, text := range []string{"", "x", "NaN", "inf", "0x10", "1_0", "1e999"} {
+		assert.ErrorContains(t, Convert(text, &f), "cannot decode a string into float64", text)
 	}
 }
 

@@ -52,7 +52,7 @@ func (u *UUID) Scan(src any) (err error) {
 	case UUID:
 		*u = src
 	default:
-		err = fmt.Errorf("cannot scan %T into a UUID", src)
+		err = fmt.Errorf("cannot scan %s into a UUID", TypeName(src))
 	}
 	return err
 }
