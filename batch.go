@@ -201,6 +201,9 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 		Vain:    b.vain,
 		Failure: b.failureIn,
 	})
+	if slices.ContainsFunc(b.texts, isDDL) {
+		c.changedSchema(err)
+	}
 	var unsent *iproto.BatchParamError
 	switch {
 	case errors.As(err, &unsent):

@@ -52,7 +52,7 @@ func callers(t *testing.T, db *sql.DB) map[string]caller {
 
 func TestCallsGoToTheirModeWhateverTheContextSays(t *testing.T) {
 	rs := sharedSet(t)
-	db := open(t, "read_mode=ro")
+	db := open(t, "read_mode=ro", "read_after_write=off")
 	for name, call := range callers(t, db) {
 		t.Run(name, func(t *testing.T) {
 			for mode, role := range routes[read] {

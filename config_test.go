@@ -126,8 +126,7 @@ func TestNormalizeRefusesWhatADSNCannotSay(t *testing.T) {
 		"ca without tls":        {func(c *Config) { c.TLSCA = "ca" }, "tls_ca: needs tls=verify-full, verify-ca or skip-verify"},
 		"TLS and TLSMode": {func(c *Config) { c.TLS, c.TLSMode = &tls.Config{}, TLSVerifyFull },
 			"tls: TLS is given; leave TLSMode unset"},
-		"read_after_write": {func(c *Config) { c.ReadAfterWrite = ReadAfterWriteOff }, `parameter "read_after_write" is not supported yet`},
-		"stmt_cache":       {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
+		"stmt_cache": {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{Hosts: []string{"h"}}

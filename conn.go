@@ -25,6 +25,7 @@ type Conn struct {
 	closed    atomic.Bool
 	onClose   func() error
 	tx        *tx // the open transaction
+	own       session
 }
 
 var (
@@ -90,6 +91,9 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 		req.Vain = noRows
 	}
 	reply, err := c.send(ctx, kindOf(text), query, req)
+	if text.Kind == sqltext.DDL && c.tx == nil {
+		c.changedSchema(err)
+	}
 	if err != nil {
 		return iproto.Result{}, err
 	}
@@ -159,12 +163,20 @@ func (c *Conn) bound(req *pool.Request) {
 // do has the request served by the session's transaction, or by the pool.
 func (c *Conn) do(ctx context.Context, req *pool.Request) (pool.Reply, error) {
 	if c.tx != nil {
+		c.tx.joined(c.sessionOf(ctx))
 		reply, err := c.tx.Do(ctx, req)
 		return reply, outward(ctx, err, reply.Served)
+	}
+	mode := Mode(req.Mode)
+	if mode != ModeRO && mode != ModeRW {
+		req.After = c.after(ctx)
 	}
 	reply, err := c.pool.Do(ctx, req)
 	if err = outward(ctx, err, reply.Served); err != nil && (req.Kind == verdict.Call || req.Calls) {
 		err = partly(err)
+	}
+	if req.Kind != verdict.Read {
+		c.wrote(ctx, mode, reply.Served, err)
 	}
 	return reply, err
 }
@@ -253,6 +265,7 @@ func (c *Conn) ResetSession(context.Context) error {
 		return driver.ErrBadConn
 	}
 	c.quit()
+	c.own.mark.Store(0) // another user's session begins
 	return nil
 }
 

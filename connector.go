@@ -41,6 +41,9 @@ type cluster struct {
 	session *sessionSettings
 	noEval  denial // of the batches' EVAL
 
+	everybody session // with read_after_write=all
+	schema    session // DDL, which marks all sessions
+
 	mu      sync.Mutex
 	pool    *pool.Pool // nil until the first use
 	handles int        // not closed yet

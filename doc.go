@@ -19,8 +19,9 @@
 //
 //	/*+ mode=rw */ SELECT name FROM users WHERE id = ?
 //
-// Replication is asynchronous: a replica may not have the latest writes yet.
-// What must see them reads with ModeRW. A read that is sent by Exec goes to a
+// Replication is asynchronous: a replica may not have the latest writes of others
+// yet. Within a session, as [WithSession] or a held sql.Conn begin one, reads see the
+// session's own. What must see all of them reads with ModeRW. A read that is sent by Exec goes to a
 // read-write instance, as it was not sent for its rows. [Capture] tells which
 // instance served a statement.
 //

@@ -222,7 +222,6 @@ func TestEveryParameterIsReadAndWritten(t *testing.T) {
 
 func TestParseDSNRefusesWhatIsNotSupportedYet(t *testing.T) {
 	for _, tt := range []struct{ query, want string }{
-		{"read_after_write=session", `parameter "read_after_write" is not supported yet`},
 		{"stmt_cache=0", `parameter "stmt_cache" is not supported yet`},
 	} {
 		t.Run(tt.query, func(t *testing.T) {

@@ -35,7 +35,7 @@ var params = []param{
 		meaning: "the hosts are those of DNS SRV `_tarantool._tcp.` and this name; the same as `tarantool+srv://name/`"},
 	{name: "read_mode", def: "any", field: modeField(func(c *Config) *Mode { return &c.ReadMode }),
 		meaning: "mode of reads: `any`, `rw`, `ro`, `prefer_rw`, `prefer_ro`"},
-	{name: "read_after_write", def: "session", later: everyValue,
+	{name: "read_after_write", def: "session",
 		field:   enumField(func(c *Config) *ReadAfterWrite { return &c.ReadAfterWrite }, ReadAfterWriteSession, ReadAfterWriteAll, ReadAfterWriteOff),
 		meaning: "reads of a session see its own writes: `session`; `all`: one session for the whole handle; `off`"},
 	{name: "read_only", def: "false", field: boolField(func(c *Config) *bool { return &c.ReadOnly }),

@@ -17,6 +17,9 @@ type Stats struct {
 	Rechecks uint64
 	// Reconnects are the control connections that were lost.
 	Reconnects uint64
+	// Marked are the reads that went to a read-write instance since no replica was
+	// known to have what their session had written (read_after_write).
+	Marked uint64
 	// Waits are how often a request waited for an instance of its mode, or for
 	// room there (max_in_flight), and Waited is the time of all of them together.
 	Waits  uint64
@@ -52,6 +55,7 @@ func (c *Connector) Stats() Stats {
 		},
 		Rechecks:   counts.Rechecks,
 		Reconnects: counts.Reconnects,
+		Marked:     counts.Marked,
 		Waits:      counts.Waits,
 		Waited:     counts.Waited,
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql/discovery"
+	"github.com/tntsql/tntsql/pool"
 )
 
 // Topology is what a Connector knows of the cluster at one moment.
@@ -36,7 +37,11 @@ type TopologyInstance struct {
 	// negative. It grows between two checks, as nothing is known of that time, even
 	// of a replica that has everything: up to 10 refresh_intervals on servers from
 	// 2.10 on, one on older ones, a third of max_lag if that is set.
-	Lag      time.Duration
+	Lag time.Duration
+	// Cover is the moment before which it has everything that was acknowledged:
+	// what a session's reads go by (read_after_write). It moves on while such reads want
+	// to know, and with each check. Zero if it is not known.
+	Cover    time.Time
 	InFlight int // unanswered requests of this Connector
 	// Schema counts the changes of its schema: a replica that has less than its
 	// master does not have the latest DDL yet. 0 before 2.10.
@@ -51,9 +56,11 @@ func (c *Connector) Topology() Topology {
 	if err != nil {
 		return Topology{}
 	}
-	list := topology(p.Snapshot().Known())
+	snapshot := p.Snapshot().Known()
+	list := topology(snapshot)
 	for i := range list {
 		list[i].InFlight, list[i].Lag = p.Load(list[i].UUID)
+		list[i].Cover = pool.Moment(snapshot[i].Cover)
 	}
 	return Topology{Instances: list}
 }

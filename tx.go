@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -50,6 +51,14 @@ type tx struct {
 	ctx      context.Context // BeginTx's
 	mode     Mode
 	readOnly bool
+	sessions []*session // that have had statements in it
+}
+
+// joined notes whose statement runs in the transaction.
+func (t *tx) joined(s *session) {
+	if s != nil && !slices.Contains(t.sessions, s) {
+		t.sessions = append(t.sessions, s)
+	}
 }
 
 // BeginTx opens a transaction on a read-write instance, or under ModeRO on what
@@ -83,6 +92,9 @@ func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		Writes: !readOnly && mode != ModeRO,
 	}
 	c.bound(req)
+	if mode != ModeRO && mode != ModeRW {
+		req.After = c.after(ctx)
+	}
 	begun := false
 	defer func() {
 		if !begun { // a Trace has panicked
@@ -169,9 +181,22 @@ func (t *tx) Commit() error {
 	defer t.Tx.Rollback() // a Trace has panicked
 	_, err := t.conn.observe(t.ctx, TraceStart{Query: "COMMIT", Kind: KindTx, Mode: t.mode}, func() (pool.Reply, error) {
 		served := t.Served()
-		return pool.Reply{Served: served, Attempts: 1}, outward(t.ctx, t.Tx.Commit(t.ctx), served)
+		err := outward(t.ctx, t.Tx.Commit(t.ctx), served)
+		t.mark(err)
+		return pool.Reply{Served: served, Attempts: 1}, err
 	})
 	return err
+}
+
+// mark marks the sessions whose statements it has committed.
+func (t *tx) mark(err error) {
+	if t.readOnly || t.mode == ModeRO || !applied(err) {
+		return
+	}
+	t.joined(t.conn.sessionOf(t.ctx))
+	for _, s := range t.sessions {
+		s.wrote(pool.Now())
+	}
 }
 
 // Rollback rolls back. It returns at once: ROLLBACK is sent in the background,

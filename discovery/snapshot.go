@@ -166,6 +166,9 @@ func (s *Snapshot) Writer(set string) string {
 	return ""
 }
 
+// Writes tells whether the writes of a replica set go to the instance.
+func (s *Snapshot) Writes(set, uuid string) bool { return uuid != "" && s.writers[set] == uuid }
+
 // Writable are the addresses of a replica set's instances that take writes.
 func (s *Snapshot) Writable(set string) (addresses []string) {
 	for _, in := range s.Instances {

@@ -55,7 +55,7 @@ func (in *instance) probe() (context.Context, context.CancelFunc) {
 // answers.
 func (in *instance) question(ctx context.Context, state discovery.Instance) (discovery.Instance, error) {
 	in.checked = time.Now()
-	sent := in.pool.now()
+	sent := Now()
 	ballot, err := vote(ctx, in.control)
 	if err != nil {
 		return discovery.Instance{}, err
@@ -79,8 +79,13 @@ func (in *instance) question(ctx context.Context, state discovery.Instance) (dis
 	if ballot.HasBooted && !ballot.Booted {
 		next.Status = statusLoading
 	}
-	in.pool.covers.voted(&next, sent, ballot.VClock)
+	in.pool.covers.voted(&next, in.writes(&next), sent, ballot.VClock)
 	return next, nil
+}
+
+// writes tells whether the writes of its replica set go to the instance.
+func (in *instance) writes(state *discovery.Instance) bool {
+	return state.Role == discovery.RoleRW && in.pool.Snapshot().Writes(state.ReplicaSet, state.UUID)
 }
 
 // vote asks for the ballot: the role and the vclock, which every version tells

@@ -16,6 +16,7 @@ type counts struct {
 	moved      atomic.Uint64
 	rechecks   atomic.Uint64
 	reconnects atomic.Uint64
+	marked     atomic.Uint64
 	waits      atomic.Uint64
 	waited     atomic.Int64
 }
@@ -28,6 +29,7 @@ type Counts struct {
 	Unsent, Refused, Lost, Moved uint64
 	Rechecks                     uint64 // of an instance's role, on an error
 	Reconnects                   uint64 // control connections lost
+	Marked                       uint64 // reads that a mark sent to a read-write instance
 	Waits                        uint64 // statements that waited for an instance
 	Waited                       time.Duration
 }
@@ -41,6 +43,7 @@ func (p *Pool) Counts() Counts {
 		Moved:      p.counts.moved.Load(),
 		Rechecks:   p.counts.rechecks.Load(),
 		Reconnects: p.counts.reconnects.Load(),
+		Marked:     p.counts.marked.Load(),
 		Waits:      p.counts.waits.Load(),
 		Waited:     time.Duration(p.counts.waited.Load()),
 	}
@@ -74,7 +77,7 @@ func (p *Pool) Load(uuid string) (inFlight int, lag time.Duration) {
 		case in.Role == discovery.RoleRW:
 			return v.instances[i].conns.inFlight(), 0
 		case in.Cover > 0:
-			return v.instances[i].conns.inFlight(), time.Duration(p.now() - in.Cover)
+			return v.instances[i].conns.inFlight(), time.Duration(Now() - in.Cover)
 		default:
 			return v.instances[i].conns.inFlight(), -1
 		}

@@ -1,9 +1,17 @@
 package pool
 
+import "github.com/tntsql/tntsql/discovery"
+
 // Room is how much of max_in_flight is taken at each instance.
 func (p *Pool) Room() (taken []int) {
 	for _, in := range p.current.Load().members {
 		taken = append(taken, in.conns.budget.Used())
 	}
 	return taken
+}
+
+// Pick is the choice of an instance for a read with a mark.
+func (p *Pool) Pick(mode discovery.Mode, after int64) int {
+	s := selection{pool: p, mode: mode, after: after}
+	return s.pick(p.current.Load())
 }

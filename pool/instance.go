@@ -138,8 +138,14 @@ func (in *instance) round(asked bool) {
 func (in *instance) pushed() bool {
 	o := in.pool.options
 	return in.control.Watches() && in.state.Status != discovery.StatusSuspect &&
-		o.MaxLag == 0 && time.Since(in.checked) < watchedPolls*o.RefreshInterval &&
+		o.MaxLag == 0 && !in.votesForCovers() && time.Since(in.checked) < watchedPolls*o.RefreshInterval &&
 		in.control.Unanswered() < o.ProbeTimeout
+}
+
+// votesForCovers tells whether reads wait for covers, and the last vote is not of
+// just now.
+func (in *instance) votesForCovers() bool {
+	return in.pool.coversWanted() && time.Since(in.checked) >= coverInterval*4/5
 }
 
 func (in *instance) connect() bool {
@@ -157,6 +163,8 @@ func (in *instance) connect() bool {
 		in.down(fmt.Errorf("instance %s answers there, not %s", uuid, want))
 		return false
 	}
+	in.pool.covers.forget(uuid)
+	in.state.Cover = 0
 	if uuid != in.state.UUID {
 		// Another instance has taken the address: nothing that is known
 		// of the one before holds.

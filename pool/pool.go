@@ -85,6 +85,7 @@ type Pool struct {
 	current atomic.Pointer[view]
 	turns   [discovery.ModePreferRO + 1]atomic.Uint64
 	waiting atomic.Int64 // statements that wait for an instance
+	demand  atomic.Int64 // when a read last found that no replica covers its mark
 
 	publishing sync.Mutex // guards what follows, and the order of snapshots
 	members    []*instance
@@ -187,7 +188,7 @@ func (p *Pool) publish(in *instance, state discovery.Instance) {
 		p.log(before, &state)
 	}
 	regrouped := !same || !state.SamePeers(before)
-	wake := !same || state.Cover > before.Cover && p.options.MaxLag > 0
+	wake := !same || state.Cover > before.Cover && (p.options.MaxLag > 0 || p.waiting.Load() > 0)
 	p.known[i] = state
 	p.renew(wake)
 	if regrouped {

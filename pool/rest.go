@@ -27,6 +27,9 @@ func (in *instance) pause() time.Duration {
 		return firstPause // a check of a suspect has itself taken its time
 	}
 	in.backoff = 0
+	if in.pool.coversWanted() {
+		return coverInterval
+	}
 	if o.MaxLag > 0 {
 		return min(o.RefreshInterval, max(o.MaxLag/3, firstPause))
 	}

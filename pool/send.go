@@ -38,6 +38,9 @@ type Request struct {
 	// Failure, if it is set, finds a server's error in the body of an answer that
 	// is OK: what the statements of an EVAL came to.
 	Failure func(body []byte) *iproto.ServerError
+	// After, unless it is 0, is a mark: replicas serve it only if they have all
+	// that was acknowledged before.
+	After int64
 	// Selection is how long it waits for an instance of its mode.
 	Selection time.Duration
 	// Timeout is from sending to the reply, for a context without a deadline;
@@ -96,7 +99,7 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 // do returns also what was answered, if something was.
 func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 	p.counts.picks[req.Mode].Add(1)
-	s := selection{pool: p, mode: req.Mode, timeout: req.Selection}
+	s := selection{pool: p, mode: req.Mode, timeout: req.Selection, after: req.After}
 	var reply Reply
 	for {
 		to, err := s.next(ctx)

@@ -41,6 +41,7 @@ type selection struct {
 	pool    *Pool
 	mode    discovery.Mode
 	timeout time.Duration // for all its waiting together
+	after   int64         // the mark that a replica must cover
 	waited  time.Duration
 	missed  []string         // uuids that could not serve it when they were last tried, until something changes
 	why     map[string]error // the last reason, by uuid
@@ -86,18 +87,22 @@ func (s *selection) reason(ctx context.Context, in *discovery.Instance) error {
 	case why != nil && !errors.Is(why, context.Cause(ctx)):
 		return why
 	case in.Role == discovery.RoleRO && s.mode != discovery.ModeRW && in.Connected() && in.Cover < s.oldestCover():
-		return s.lag(in)
+		return s.behind(in)
 	case o.Peers && in.Denied:
 		return errDenied
 	}
 	return nil
 }
 
-func (s *selection) lag(in *discovery.Instance) error {
-	if in.Cover == 0 {
+// behind is what a replica lacks.
+func (s *selection) behind(in *discovery.Instance) error {
+	switch {
+	case s.pool.options.MaxLag == 0 || in.Cover >= s.oldestLag():
+		return errors.New("it may lack what the session has written (read_after_write)")
+	case in.Cover == 0:
 		return fmt.Errorf("its lag is not known, and max_lag is %v", s.pool.options.MaxLag)
 	}
-	lag := time.Duration(s.pool.now() - in.Cover)
+	lag := time.Duration(Now() - in.Cover)
 	return fmt.Errorf("it lags by up to %v, and max_lag is %v", lag.Round(time.Millisecond), s.pool.options.MaxLag)
 }
 
@@ -190,6 +195,8 @@ func (s *selection) wait(ctx context.Context) (target, error) {
 		switch {
 		case len(s.missed) > 0:
 			again = time.After(retryMissed)
+		case s.after > 0: // so that the instances go on voting
+			again = time.After(coverInterval)
 		case !v.Settled:
 			again = time.After(settling)
 		}
