@@ -156,7 +156,7 @@ func TestSessionsReadTheirOwnWritesThroughFailovers(t *testing.T) {
 			}
 			master := rs.Master()
 			if i%2 == 0 {
-				assert.NoError(t, rs.Promote((master+1)%rs.Len()))
+				_ = rs.Promote((master + 1) % rs.Len()) // unless another is elected meanwhile
 				continue
 			}
 			rs.Kill(master)
