@@ -48,7 +48,9 @@ func Run(ctx context.Context, w io.Writer, o Options) (err error) {
 	version, _, _ := strings.Cut(rs.Version(), "-")
 	out.printf("%s, ready in %s\n", version, milliseconds(time.Since(start)))
 
-	db, err := sql.Open("tarantool", rs.DSN())
+	// With sessions the reads after CREATE TABLE would go to the master until the
+	// replicas are known to have the table; the demo waits for them itself.
+	db, err := sql.Open("tarantool", rs.DSN("read_after_write=off"))
 	if err != nil {
 		return err
 	}
