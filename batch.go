@@ -34,9 +34,10 @@ type BatchResult struct {
 }
 
 // ExecBatch runs statements as one transaction, all or nothing, on the read-write
-// instance, or under ModeRO on a replica (for its local and temporary spaces): in one request where the user may EVAL (execute on universe), on every
-// version and with the default configuration; else, on Tarantool 2.10 and newer, in
-// a transaction statement by statement, as also for arguments that would change in
+// instance, or under ModeRO on a replica (for its local and temporary spaces): in
+// one request where the user may EVAL (execute on universe), on every version and
+// with the default configuration; else, on Tarantool 2.10 and newer, in a
+// transaction statement by statement, as also for arguments that would change in
 // Lua: slices, maps, and []byte before 3.0. Where neither can be, it fails with
 // ErrBatchUnsupported.
 //
@@ -62,8 +63,15 @@ type batch struct {
 	arrived    bool
 	texts      []*sqltext.Statement
 	statements []iproto.BatchStatement
-	failed     *iproto.BatchFailure
+	answer     batchAnswer
 	results    []BatchResult
+}
+
+// batchAnswer is what the script of an EVAL answered.
+type batchAnswer struct {
+	results []iproto.BatchResult
+	failed  *iproto.BatchFailure
+	err     error // why it cannot be read
 }
 
 // Value is asked for by other drivers, as an invocation's is.
@@ -94,7 +102,7 @@ func (b *batch) run(ctx context.Context, c *Conn) error {
 	case errors.As(err, &changes):
 		return b.instead(ctx, c, changes.Server.String(),
 			fmt.Errorf("query %d of the batch: %w", changes.Statement, changes.Param))
-	case errors.As(err, &denied) && b.failed == nil && protocol.Error(denied.Code) == protocol.ER_ACCESS_DENIED:
+	case errors.As(err, &denied) && b.answer.failed == nil && protocol.Error(denied.Code) == protocol.ER_ACCESS_DENIED:
 		c.connector.noEval.note()
 		return b.instead(ctx, c, "", errEvalDenied)
 	}
@@ -134,7 +142,7 @@ func (e *insteadError) Unwrap() error { return e.err }
 // bind checks all statements before any of them is sent.
 func (b *batch) bind(c *Conn) error {
 	// database/sql, and handles that wrap others, may run it once more.
-	b.texts, b.statements, b.failed, b.results = nil, nil, nil, nil
+	*b = batch{queries: b.queries, arrived: true}
 	for i, q := range b.queries {
 		text := c.connector.texts.Get(q.SQL)
 		args, err := named(q.Args)
@@ -190,7 +198,7 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 		return err
 	}
 	effect := verdict.Write
-	if slices.ContainsFunc(b.texts, func(s *sqltext.Statement) bool { return s.UserCall != "" }) {
+	if slices.ContainsFunc(b.statements, func(s iproto.BatchStatement) bool { return s.Calls }) {
 		effect = verdict.Call
 	}
 	reply, err := c.send(ctx, KindBatch, "", &pool.Request{
@@ -208,24 +216,16 @@ func (b *batch) eval(ctx context.Context, c *Conn) error {
 	switch {
 	case errors.As(err, &unsent):
 		return b.failure(unsent.Statement, unsent.Err)
-	case err != nil && b.failed != nil && !errors.Is(err, ErrNoInstance):
-		return b.failure(b.failed.Statement, err)
+	case err != nil && b.answer.failed != nil && !errors.Is(err, ErrNoInstance):
+		return b.failure(b.answer.failed.Statement, err)
 	case err != nil:
 		return err
+	case b.answer.err != nil:
+		return c.unreadable(verdict.Write, reply, b.answer.err)
+	case b.answer.failed != nil:
+		return b.failure(b.answer.failed.Statement, &OutcomeUnknownError{Instance: instanceRef(reply.Served), Err: errBatchEnded})
 	}
-	results, failed, err := iproto.ParseBatch(reply.Body)
-	switch {
-	case err == nil && failed == nil && len(results) != len(b.queries):
-		err = fmt.Errorf("%d results of %d statements", len(results), len(b.queries))
-	case failed != nil && failed.Statement >= len(b.queries):
-		err = fmt.Errorf("statement %d of %d has failed", failed.Statement, len(b.queries))
-	case failed != nil:
-		return b.failure(failed.Statement, &OutcomeUnknownError{Instance: instanceRef(reply.Served), Err: errBatchEnded})
-	}
-	if err != nil {
-		return c.unreadable(verdict.Write, reply, err)
-	}
-	for _, r := range results {
+	for _, r := range b.answer.results {
 		b.results = append(b.results, BatchResult{r.Affected, r.GeneratedIDs, r.Rows})
 	}
 	return nil
@@ -235,31 +235,37 @@ var errBatchEnded = errors.New("a function that the statement calls has ended th
 
 // Append makes a batch the body of its EVAL.
 func (b *batch) Append(out []byte, server iproto.Version) ([]byte, error) {
-	b.failed = nil // on the instance before, which refused it
+	b.answer = batchAnswer{} // of the instance before, which refused it
 	return iproto.AppendBatch(out, b.statements, server)
 }
 
-// failureIn is the error of the statement that failed.
+// failureIn reads the answer, and returns the error of the statement that failed.
 func (b *batch) failureIn(body []byte) *iproto.ServerError {
-	_, failed, err := iproto.ParseBatch(body)
-	if err != nil || failed == nil || failed.Statement >= len(b.queries) {
+	results, failed, err := iproto.ParseBatch(body)
+	switch {
+	case err != nil:
+	case failed != nil && failed.Statement >= len(b.queries):
+		failed, err = nil, fmt.Errorf("statement %d of %d has failed", failed.Statement, len(b.queries))
+	case failed == nil && len(results) != len(b.queries):
+		err = fmt.Errorf("%d results of %d statements", len(results), len(b.queries))
+	}
+	b.answer = batchAnswer{results, failed, err}
+	if failed == nil {
 		return nil
 	}
-	b.failed = failed
 	return failed.Err
 }
 
 // vain tells that no row was changed where some should be.
-func (b *batch) vain(body []byte) bool {
-	results, _, err := iproto.ParseBatch(body)
-	if err != nil || len(results) != len(b.texts) {
+func (b *batch) vain([]byte) bool {
+	if b.answer.err != nil || b.answer.failed != nil {
 		return false
 	}
 	changes := false
 	for i, s := range b.texts {
 		switch {
 		case s.Kind == sqltext.Read:
-		case !isVain(s) || results[i].Affected != 0:
+		case !isVain(s) || b.answer.results[i].Affected != 0:
 			return false
 		default:
 			changes = true
@@ -274,10 +280,7 @@ func (b *batch) mode(ctx context.Context, c *Conn) (Mode, error) {
 		return c.readMode(ctx, "")
 	}
 	mode, _, err := askedMode(ctx, "")
-	if mode != ModeRO {
-		mode = ModeRW
-	}
-	return mode, err
+	return writing(mode), err
 }
 
 // transact runs the batch in a transaction of its own.
@@ -341,7 +344,7 @@ func (b *batch) statementByStatement(ctx context.Context, c *Conn) ([]BatchResul
 		if err == nil {
 			results[i], err = collect(r)
 		}
-		if err == nil && b.texts[i].UserCall != "" {
+		if err == nil && s.Calls {
 			err = c.check(ctx)
 		}
 		if errors.Is(err, pool.ErrEndedByCode) { // it may have committed what was before

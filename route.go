@@ -81,14 +81,14 @@ func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (M
 		}
 		return 0, fmt.Errorf("%w: %s", ErrReadOnlyHandle, describe(s))
 	}
-	mode, ok, err := askedMode(ctx, s.Mode)
+	mode, asked, err := askedMode(ctx, s.Mode)
 	switch {
 	case err != nil:
 		return 0, err
-	case ok && (s.Kind == sqltext.Read || mode == ModeRO):
+	case asked && s.Kind == sqltext.Read:
 		return mode, nil
 	}
-	return ModeRW, nil
+	return writing(mode), nil
 }
 
 func describe(s *sqltext.Statement) string {
@@ -123,6 +123,15 @@ func (c *Conn) readMode(ctx context.Context, hint string) (Mode, error) {
 		}
 	}
 	return mode, err
+}
+
+// writing is the mode of what may write, by the one that is asked for: ModeRO is
+// obeyed, for replica-local and temporary spaces.
+func writing(asked Mode) Mode {
+	if asked == ModeRO {
+		return ModeRO
+	}
+	return ModeRW
 }
 
 // askedMode is the mode that the context asks for, or else the text's hint.

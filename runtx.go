@@ -35,8 +35,8 @@ func Backoff(first, longest time.Duration) TxOption {
 // nothing for a reason that may pass (IsRetryable: a conflict, a master that has
 // changed, an instance that was lost), it begins another one and calls fn again,
 // until MaxAttempts or the end of ctx. fn must not keep anything of an attempt that
-// failed, and must not commit or roll back by itself. When fn fails or panics the transaction is rolled back, and the error or
-// the panic goes on to the caller.
+// failed, and must not commit or roll back by itself. When fn fails or panics the
+// transaction is rolled back, and the error or the panic goes on to the caller.
 //
 // With an ErrOutcomeUnknown of the COMMIT the transaction may have been committed:
 // it is not begun again.

@@ -54,8 +54,11 @@ func (c *Conn) sessionOf(ctx context.Context) *session {
 	return &c.own
 }
 
-// after is the mark that a read must see; 0 is none.
-func (c *Conn) after(ctx context.Context) int64 {
+// after is the mark that what runs under the mode must see; 0 is none.
+func (c *Conn) after(ctx context.Context, mode Mode) int64 {
+	if mode == ModeRO || mode == ModeRW {
+		return 0
+	}
 	s := c.sessionOf(ctx)
 	if s == nil {
 		return 0

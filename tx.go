@@ -92,9 +92,7 @@ func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		Writes: !readOnly && mode != ModeRO,
 	}
 	c.bound(req)
-	if mode != ModeRO && mode != ModeRW {
-		req.After = c.after(ctx)
-	}
+	req.After = c.after(ctx, mode)
 	begun := false
 	defer func() {
 		if !begun { // a Trace has panicked
@@ -126,8 +124,8 @@ func (c *Conn) txMode(ctx context.Context, readOnly bool) (Mode, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case !readOnly && mode != ModeRO:
-		return ModeRW, nil
+	case !readOnly:
+		return writing(mode), nil
 	case !asked && c.connector.config.ReadMode == ModeAny:
 		return ModePreferRO, nil
 	}

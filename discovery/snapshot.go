@@ -53,7 +53,7 @@ func New(prev *Snapshot, known []Instance, unresolved ...Instance) *Snapshot {
 		if in.UUID == "" || !in.Connected() {
 			continue
 		}
-		for c, is := range in.in(s.writers[in.ReplicaSet] == in.UUID) {
+		for c, is := range in.in(s.Writes(in.ReplicaSet, in.UUID)) {
 			if is {
 				members[c] = append(members[c], i)
 			}
@@ -159,7 +159,7 @@ func outranks(in, rival *Instance, before string) bool {
 // there is none.
 func (s *Snapshot) Writer(set string) string {
 	for i := range s.Instances {
-		if s.Instances[i].UUID != "" && s.Instances[i].UUID == s.writers[set] {
+		if s.Writes(set, s.Instances[i].UUID) {
 			return s.Instances[i].Address
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tntsql/tntsql/internal/fakepeer"
 	"github.com/tntsql/tntsql/internal/verdict"
 	"github.com/tntsql/tntsql/internal/wire"
+	"github.com/tntsql/tntsql/pool"
 )
 
 func TestSlowStatementHoldsUpNobodyElse(t *testing.T) {
@@ -106,6 +107,18 @@ func (f *freezing) execute(s *fakepeer.Session, r fakepeer.Request) bool {
 	return true
 }
 
+// begin has the first statements reach the server, which stops at them.
+func (f *freezing) begin(t *testing.T, p *pool.Pool, s *server, first, second verdict.Kind) []<-chan outcome {
+	t.Helper()
+	s.onExecute(f.execute)
+	slow := []<-chan outcome{
+		begin(t.Context(), p, request(discovery.ModeRW, first)),
+		begin(t.Context(), p, request(discovery.ModeRW, second)),
+	}
+	arrived(t, s, 1+2) // one has warmed the pool
+	return slow
+}
+
 func (f *freezing) thaw() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,12 +138,7 @@ func TestTwoSlowStatementsOnOneConnectionDelayNoOther(t *testing.T) {
 	p := openReady(t, options(s))
 	warm(t, p, discovery.ModeRW)
 	var f freezing
-	s.onExecute(f.execute)
-	slow := []<-chan outcome{
-		begin(t.Context(), p, request(discovery.ModeRW, verdict.Write)),
-		begin(t.Context(), p, request(discovery.ModeRW, verdict.Write)),
-	}
-	arrived(t, s, 3)
+	slow := f.begin(t, p, s, verdict.Write, verdict.Write)
 	<-time.After(heldUp)
 	for i := range 50 {
 		kind := []verdict.Kind{verdict.Read, verdict.Write, verdict.Call}[i%3]

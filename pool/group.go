@@ -105,7 +105,7 @@ func (to target) await(ctx context.Context, s *selection, g *group, opening <-ch
 	over := time.NewTimer(left)
 	defer over.Stop()
 	for v := to.view; ; v = s.pool.current.Load() {
-		if i := v.index(to.in); i < 0 || !v.answering(i) && s.better(v, i) {
+		if s.betterThan(v, v.index(to.in)) {
 			return errNotAnswering
 		}
 		select {

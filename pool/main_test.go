@@ -69,6 +69,15 @@ func (s *server) executed() int { return len(s.Requests(protocol.IPROTO_EXECUTE)
 
 func (s *server) votes() int { return len(s.Requests(protocol.IPROTO_VOTE)) }
 
+// sessions is how many connections have carried requests of the type.
+func (s *server) sessions(typ protocol.Type) int {
+	numbers := make(map[int]bool)
+	for _, r := range s.Requests(typ) {
+		numbers[r.Session] = true
+	}
+	return len(numbers)
+}
+
 // election is the value of box.election.
 func election(term byte) []byte { return append([]byte("\x81\xa4term"), term) }
 

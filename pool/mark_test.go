@@ -56,10 +56,7 @@ func TestMarkedReadGoesToTheWriterUntilAReplicaCoversIt(t *testing.T) {
 
 func TestVotesForMarksAreFewAndEndWithTheReads(t *testing.T) {
 	t.Parallel()
-	set := startSet(t, watched, 1)
-	set[0].SetLSN(100)
-	set[1].SetLSN(99)
-	p := openReady(t, options(set...))
+	set, p := behind(t)
 	before := []int{set[0].votes(), set[1].votes()}
 	const while = time.Second
 	for begun := time.Now(); time.Since(begun) < while; {
@@ -70,12 +67,13 @@ func TestVotesForMarksAreFewAndEndWithTheReads(t *testing.T) {
 		assert.LessOrEqual(t, n, 25)
 		assert.GreaterOrEqual(t, n, 5)
 	}
+	asked, since := 0, time.Now()
 	require.Eventually(t, func() bool { // the demand ends
-		before := set[0].votes() + set[1].votes()
-		time.Sleep(200 * time.Millisecond)
-		return set[0].votes()+set[1].votes() == before
+		if n := set[0].votes() + set[1].votes(); n != asked {
+			asked, since = n, time.Now()
+		}
+		return time.Since(since) > 200*time.Millisecond
 	}, patience, tick)
-	asked := set[0].votes() + set[1].votes()
 	for range 1000 {
 		servedBy(t, p, request(discovery.ModePreferRO, verdict.Read))
 	}
@@ -106,23 +104,34 @@ func TestInstanceThatWasLostCoversNothing(t *testing.T) {
 	require.Eventually(t, replica, patience, tick)
 }
 
-func TestMarkedReadWaitsForAReplicaWhereThereIsNoWriter(t *testing.T) {
-	t.Parallel()
+// behind is a writer and a replica that has less.
+func behind(t *testing.T) ([]*server, *pool.Pool) {
 	set := startSet(t, watched, 1)
 	set[0].SetLSN(100)
 	set[1].SetLSN(99)
-	p := openReady(t, options(set...))
+	return set, openReady(t, options(set...))
+}
+
+// writerless is a replica whose writer has gone after it voted, and a read with a mark
+// that waits for it to have as much as the writer had.
+func writerless(t *testing.T) (replica *server, waiting <-chan outcome) {
+	set, p := behind(t)
 	mark := pool.Now()
 	servedBy(t, p, marked(discovery.ModePreferRO, mark)) // the writer votes
 	require.Eventually(t, func() bool { return p.Snapshot().Instances[0].Cover > mark }, patience, tick)
 	set[0].Refuse()
 	set[0].Cut()
 	waitFor(t, p, statusOf(0, discovery.StatusDown))
-	waiting := begin(t.Context(), p, marked(discovery.ModeAny, mark))
-	set[1].SetLSN(100)
+	return set[1], begin(t.Context(), p, marked(discovery.ModeAny, mark))
+}
+
+func TestMarkedReadWaitsForAReplicaWhereThereIsNoWriter(t *testing.T) {
+	t.Parallel()
+	replica, waiting := writerless(t)
+	replica.SetLSN(100)
 	o := <-waiting
 	require.NoError(t, o.err)
-	assert.Equal(t, set[1].uuid, o.Served.UUID)
+	assert.Equal(t, replica.uuid, o.Served.UUID)
 }
 
 // covering is a pool whose replicas cover the mark.
@@ -179,18 +188,8 @@ func TestOnlyTheWriterCoversByItself(t *testing.T) {
 // Demand lasts as long as somebody waits.
 func TestWaitingMarkedReadKeepsTheVotesComing(t *testing.T) {
 	t.Parallel()
-	set := startSet(t, watched, 1)
-	set[0].SetLSN(100)
-	set[1].SetLSN(99)
-	p := openReady(t, options(set...))
-	mark := pool.Now()
-	servedBy(t, p, marked(discovery.ModePreferRO, mark))
-	require.Eventually(t, func() bool { return p.Snapshot().Instances[0].Cover > mark }, patience, tick)
-	set[0].Refuse()
-	set[0].Cut()
-	waitFor(t, p, statusOf(0, discovery.StatusDown))
-	waiting := begin(t.Context(), p, marked(discovery.ModeAny, mark))
-	time.AfterFunc(time.Second, func() { set[1].SetLSN(100) })
+	replica, waiting := writerless(t)
+	time.AfterFunc(time.Second, func() { replica.SetLSN(100) })
 	begun := time.Now()
 	require.NoError(t, (<-waiting).err)
 	assert.Less(t, time.Since(begun), 3*time.Second)

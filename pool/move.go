@@ -158,8 +158,9 @@ func (s *selection) aside(v *view, from *sent, req *Request) (target, bool) {
 		return s.roomy(v, "")
 	}
 	if v.answering(i) && from.group.free(req.readsOnly()) != nil {
-		room := from.Yield() || from.in.conns.budget.Try()
-		return target{in: from.in, known: &v.Instances[i], view: v, roomless: !room}, true
+		to := v.target(i)
+		to.roomless = !from.Yield() && !from.in.conns.budget.Try()
+		return to, true
 	}
 	return s.roomy(v, v.Instances[i].UUID)
 }

@@ -278,11 +278,7 @@ func TestReadsMoveToAnotherConnectionOfTheirInstanceFirst(t *testing.T) {
 				}
 			}
 			assert.Equal(t, discovery.StatusRunning, p.Snapshot().Instances[0].Status, "the instance answers")
-			sessions := make(map[int]bool)
-			for _, r := range s.Requests(protocol.IPROTO_EXECUTE) {
-				sessions[r.Session] = true
-			}
-			assert.Len(t, sessions, 2)
+			assert.Equal(t, 2, s.sessions(protocol.IPROTO_EXECUTE))
 		})
 	}
 }

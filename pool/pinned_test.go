@@ -19,12 +19,7 @@ func TestReadsBehindTwoSlowStatementsMoveAtOnce(t *testing.T) {
 	p := openReady(t, options(s))
 	warm(t, p, discovery.ModeRW)
 	var f freezing
-	s.onExecute(f.execute)
-	slow := []<-chan outcome{
-		begin(t.Context(), p, request(discovery.ModeRW, verdict.Read)),
-		begin(t.Context(), p, request(discovery.ModeRW, verdict.Write)),
-	}
-	arrived(t, s, 1+2)
+	slow := f.begin(t, p, s, verdict.Read, verdict.Write)
 	var reads []<-chan timed
 	for range behind {
 		reads = append(reads, beginTimed(t.Context(), p, request(discovery.ModeRW, verdict.Read)))

@@ -46,7 +46,7 @@ func (s *selection) queue(ctx context.Context, to target) (bool, error) {
 	budget := to.in.conns.budget
 	turn := budget.Queue()
 	for v := to.view; ; v = s.pool.current.Load() {
-		if i := v.index(to.in); i < 0 || !v.Serves(s.mode, i) || !v.answering(i) && s.better(v, i) {
+		if i := v.index(to.in); s.betterThan(v, i) || !v.Serves(s.mode, i) {
 			return !budget.Withdraw(turn), nil
 		}
 		select {
@@ -65,8 +65,15 @@ func (s *selection) queue(ctx context.Context, to target) (bool, error) {
 	}
 }
 
-// better tells whether another instance of the mode answers, unlike the i-th.
-func (s *selection) better(v *view, i int) bool {
+// betterThan tells whether the i-th instance is gone, or another one of the mode
+// answers and it does not.
+func (s *selection) betterThan(v *view, i int) bool {
+	if i < 0 {
+		return true
+	}
+	if v.answering(i) {
+		return false
+	}
 	j := s.pickOther(v, v.Instances[i].UUID)
 	return j >= 0 && v.answering(j)
 }
@@ -80,7 +87,7 @@ func (s *selection) roomy(v *view, but string) (target, bool) {
 		if i < 0 {
 			return target{}, false
 		}
-		other := target{in: v.instances[i], known: &v.Instances[i], view: v}
+		other := v.target(i)
 		if v.answering(i) && other.in.conns.budget.Try() {
 			return other, true
 		}

@@ -80,12 +80,7 @@ func TestReadsBehindTwoSlowStatementsMoveWithoutRoom(t *testing.T) {
 			p := openReady(t, o)
 			warm(t, p, discovery.ModeRW)
 			var f freezing
-			s.onExecute(f.execute)
-			slow := []<-chan outcome{
-				begin(t.Context(), p, request(discovery.ModeRW, verdict.Write)),
-				begin(t.Context(), p, request(discovery.ModeRW, verdict.Write)),
-			}
-			arrived(t, s, 1+2)
+			slow := f.begin(t, p, s, verdict.Write, verdict.Write)
 			var behind []<-chan timed
 			for range reads {
 				behind = append(behind, beginTimed(t.Context(), p, request(discovery.ModeRW, verdict.Read)))

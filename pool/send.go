@@ -229,6 +229,11 @@ type target struct {
 	roomless bool // no room was taken for the request
 }
 
+// target is the i-th instance of the view.
+func (v *view) target(i int) target {
+	return target{in: v.instances[i], known: &v.Instances[i], view: v}
+}
+
 // sent is a request on its way.
 type sent struct {
 	wire.Pending

@@ -100,6 +100,13 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	if err := t.usable(ctx); err != nil {
 		return reply, err
 	}
+	buffer := buffers.Get().(*[]byte)
+	defer giveBack(buffer)
+	var err error
+	// Before there is room to lose: a Valuer of the user's may end the goroutine.
+	if *buffer, err = req.Body.Append((*buffer)[:0], t.stream.Greeting().Version); err != nil {
+		return reply, err
+	}
 	if !t.in.conns.budget.Take(ctx) {
 		return reply, context.Cause(ctx)
 	}
@@ -107,19 +114,6 @@ func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 		t.in.conns.budget.Give(1)
 		return reply, context.Cause(ctx)
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer giveBack(buffer)
-	sending := false
-	defer func() { // also if a Valuer of the user's ends the goroutine
-		if !sending {
-			t.in.conns.budget.Give(1)
-		}
-	}()
-	var err error
-	if *buffer, err = req.Body.Append((*buffer)[:0], t.stream.Greeting().Version); err != nil {
-		return reply, err
-	}
-	sending = true
 	reply.Attempts = 1
 	answer, err := t.ask(ctx, req.Type, *buffer, true)
 	t.called = req.Calls || req.Kind == verdict.Call

@@ -145,7 +145,7 @@ func (s *selection) try(v *view) (target, bool) {
 	if i < 0 || !v.Settled && v.Fallback(s.mode, i) && time.Since(s.pool.started) < settling {
 		return target{}, false
 	}
-	return target{in: v.instances[i], known: &v.Instances[i], view: v}, true
+	return v.target(i), true
 }
 
 // lookForLeader has the instance that a refusal names as the leader asked
