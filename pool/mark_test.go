@@ -171,8 +171,8 @@ func TestOnlyTheWriterCoversByItself(t *testing.T) {
 	for i, lsn := range []uint64{100, 50, 60} {
 		set[i].SetLSN(lsn)
 	}
-	set[1].SetReadOnly(false)
 	p := openTold(t, options(set...))
+	set[1].SetReadOnly(false) // once writes go to the first
 	waitFor(t, p, func(s *discovery.Snapshot) bool { return len(s.Disputed) == 1 })
 	mark := pool.Now()
 	for range 200 {
