@@ -14,9 +14,12 @@ type Info struct {
 	// GeneratedIDs are all ids that an INSERT generated, in the order of its
 	// rows.
 	GeneratedIDs []int64
-	Attempts     int           // how often it was sent
-	Wait         time.Duration // for an instance of its mode
-	Duration     time.Duration // of the whole, Wait included
+	// Autoincrement tells of each column of a query whether it generates ids; nil
+	// without full_metadata in the DSN. sql.ColumnType has no place for it.
+	Autoincrement []bool
+	Attempts      int           // how often it was sent
+	Wait          time.Duration // for an instance of its mode
+	Duration      time.Duration // of the whole, Wait included
 }
 
 type captureKey struct{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -103,6 +104,9 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 	}
 	if info := infoFrom(ctx); info != nil {
 		info.GeneratedIDs = r.GeneratedIDs
+		if r.Columns != nil {
+			info.Autoincrement = slices.Clone(r.Columns.Autoincrement)
+		}
 	}
 	return r, nil
 }

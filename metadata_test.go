@@ -104,9 +104,6 @@ func TestScanTypesReceiveTheValuesOfTheirColumns(t *testing.T) {
 			name := table(t, rs, "ID INTEGER PRIMARY KEY, C "+typ.name)
 			mustExec(t, db, "INSERT INTO "+name+" VALUES (0, NULL)")
 			for i, v := range typ.values {
-				if n, ok := v.in.(uint64); ok && n > math.MaxInt64 && typ.name == "INTEGER" {
-					continue // the one exception, which the documentation names
-				}
 				mustExec(t, db, "INSERT INTO "+name+" VALUES (:id, :v)", sql.Named("id", i+1), sql.Named("v", v.in))
 			}
 			rows, err := db.QueryContext(t.Context(), "SELECT C FROM "+name+" ORDER BY ID")
@@ -216,25 +213,54 @@ func TestFullMetadataByEveryPath(t *testing.T) {
 	}
 }
 
-// EXPLAIN, PRAGMA and VALUES have rows of their own types.
-func TestScanTypesOfExplainReceiveItsValues(t *testing.T) {
+// What the server says of a column may be true of some of its values only.
+func TestScanTypesReceiveWhatTheRowsHold(t *testing.T) {
 	rs := sharedSet(t)
-	db := open(t, "seq_scan=true")
-	name := table(t, rs, "ID INTEGER PRIMARY KEY, C STRING DEFAULT 'x'")
-	for _, query := range []string{"EXPLAIN SELECT * FROM " + name, "EXPLAIN QUERY PLAN SELECT * FROM " + name, "PRAGMA TABLE_INFO(" + name + ")", "VALUES (1, 'a', NULL), (2, NULL, 1)"} {
-		rows, err := db.QueryContext(t.Context(), query)
-		require.NoError(t, err)
-		defer rows.Close()
-		types, err := rows.ColumnTypes()
-		require.NoError(t, err)
-		for rows.Next() {
-			dst := make([]any, len(types))
-			for i, column := range types {
-				dst[i] = reflect.New(column.ScanType()).Interface()
+	db := open(t, "read_mode=rw", "seq_scan=true")
+	name := table(t, rs, "ID INTEGER PRIMARY KEY, C STRING DEFAULT 'x', U UNSIGNED")
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1, 'a', ?), (2, NULL, 1)", uint64(math.MaxUint64))
+	for _, query := range []string{
+		"EXPLAIN SELECT * FROM T", "EXPLAIN QUERY PLAN SELECT * FROM T", "PRAGMA TABLE_INFO(T)",
+		"VALUES (1, 'a', NULL, 1), (2, NULL, 1, 'x')", "SELECT ID FROM T UNION SELECT C FROM T",
+		"SELECT MAX(U), U + 0, ~1, C LIKE 'a', COUNT(*) FROM T WHERE ID = 1", "SELECT U FROM T",
+	} {
+		t.Run(query, func(t *testing.T) {
+			rows, err := db.QueryContext(t.Context(), strings.NewReplacer("FROM T", "FROM "+name, "(T)", "("+name+")").Replace(query))
+			require.NoError(t, err)
+			defer rows.Close()
+			before, err := rows.ColumnTypes()
+			require.NoError(t, err)
+			for rows.Next() {
+				types, err := rows.ColumnTypes()
+				require.NoError(t, err)
+				dst := make([]any, len(types))
+				for i, column := range types {
+					assert.Equal(t, before[i].ScanType(), column.ScanType())
+					dst[i] = reflect.New(column.ScanType()).Interface()
+				}
+				require.NoError(t, rows.Scan(dst...))
 			}
-			require.NoError(t, rows.Scan(dst...), query)
+			require.NoError(t, rows.Err())
+		})
+	}
+	types, _ := columnTypes(t, db, "SELECT ID, U, U + 1 FROM "+name+" WHERE ID = 2")
+	for i, want := range []reflect.Type{reflect.TypeFor[sql.Null[int64]](), reflect.TypeFor[sql.Null[uint64]](), reflect.TypeFor[sql.Null[int64]]()} {
+		assert.Equal(t, want, types[i].ScanType(), "values that fit")
+	}
+}
+
+func TestCaptureTellsOfAutoincrement(t *testing.T) {
+	rs := sharedSet(t)
+	name := table(t, rs, "ID INTEGER PRIMARY KEY AUTOINCREMENT, N INTEGER")
+	for params, want := range map[string][]bool{"": nil, "full_metadata=true": {false, true, false}} {
+		db := open(t, "read_mode=rw", "seq_scan=true", params)
+		for query, want := range map[string][]bool{"SELECT N, ID, ID + 1 FROM " + name: want, "INSERT INTO " + name + " (N) VALUES (1)": nil} {
+			ctx, info := tntsql.Capture(t.Context())
+			rows, err := db.QueryContext(ctx, query)
+			require.NoError(t, err)
+			require.NoError(t, rows.Close())
+			assert.Equal(t, want, info.Autoincrement, query)
 		}
-		require.NoError(t, rows.Err())
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 
 // rows decodes the rows of a reply one by one, as they are asked for.
 type rows struct {
-	result iproto.Result
+	result  iproto.Result
+	uniform []bool // whether ScanTypes fit, by column; nil before they are asked for
 }
 
 var (
@@ -72,10 +73,13 @@ var scanTypes = map[string]reflect.Type{
 }
 
 // ColumnTypeScanType is a type that receives every value of the column, NULL too. It is
-// any where a column holds values of several types. To the server an INTEGER may be above
-// math.MaxInt64; such values need a uint64 or any.
+// any where a column holds values of several types, which the server's word for the column
+// may hide: an INTEGER above math.MaxInt64 is one.
 func (r *rows) ColumnTypeScanType(index int) reflect.Type {
-	if t, ok := scanTypes[r.result.Columns.Types[index]]; ok {
+	if r.uniform == nil {
+		r.uniform = r.result.Uniform()
+	}
+	if t, ok := scanTypes[r.result.Columns.Types[index]]; ok && r.uniform[index] {
 		return t
 	}
 	return reflect.TypeFor[any]()

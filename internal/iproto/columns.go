@@ -27,7 +27,7 @@ type Columns struct {
 	Names         []string
 	Types         []string // as the server says them: "integer", "string", …
 	Nullable      []Nullability
-	Autoincrement []bool // only with sql_full_metadata
+	Autoincrement []bool // nil without sql_full_metadata
 }
 
 // columnSize is what one column takes in Columns, apart from its texts.
@@ -80,10 +80,9 @@ func parseColumns(metadata []byte, lower bool) (*Columns, error) {
 		return nil, s.malformed("%d columns in %d bytes", n, len(metadata))
 	}
 	columns := &Columns{
-		Names:         make([]string, n),
-		Types:         make([]string, n),
-		Nullable:      make([]Nullability, n),
-		Autoincrement: make([]bool, n),
+		Names:    make([]string, n),
+		Types:    make([]string, n),
+		Nullable: make([]Nullability, n),
 	}
 	for i := range columns.Names {
 		err := s.fields(func(key int) (bool, error) { return columns.field(&s, i, key) })
@@ -98,6 +97,9 @@ func parseColumns(metadata []byte, lower bool) (*Columns, error) {
 }
 
 func (c *Columns) field(s *scanner, i, key int) (read bool, err error) {
+	if key > int(iproto.IPROTO_FIELD_TYPE) && c.Autoincrement == nil {
+		c.Autoincrement = make([]bool, len(c.Names)) // what follows comes with sql_full_metadata only
+	}
 	switch iproto.MetadataKey(key) {
 	case iproto.IPROTO_FIELD_NAME:
 		c.Names[i], err = s.text()

@@ -301,6 +301,9 @@ func (e encoder) mapping(b []byte, v reflect.Value, depth int) ([]byte, error) {
 		} else if key, err = e.append(nil, k.Interface(), depth); err != nil {
 			return b, err
 		}
+		if !(scanner{b: key}).hashable() {
+			return b, fmt.Errorf("a key of a map is %s: it must be text, a number or the like", typeName(iter.Key().Type()))
+		}
 		pairs = append(pairs, pair{key, iter.Value()})
 	}
 	slices.SortFunc(pairs, func(x, y pair) int { return bytes.Compare(x.key, y.key) })

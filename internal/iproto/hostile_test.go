@@ -3,6 +3,7 @@ package iproto
 import (
 	"bytes"
 	"database/sql/driver"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -149,6 +150,49 @@ func TestLyingLengthsDoNotAllocate(t *testing.T) {
 		}
 		body := append(unhex(t, strings.ReplaceAll(test.body, "%", "ffffffff")), padding...)
 		assert.LessOrEqual(t, allocated(func() { _, _ = ParseData(body) }), uint64(slack), test.name)
+	}
+}
+
+// Arrays and maps are counted before they are made. The count must not be below what
+// they take, and what it does not cover is refused.
+func TestNestedValuesTakeWhatIsCounted(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector a small allocation takes more bytes")
+	}
+	pairs := func(n int, pair string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "de%04x", n)
+		for i := range n {
+			fmt.Fprintf(&b, strings.ReplaceAll(pair, "#", "%04x"), i)
+		}
+		return b.String()
+	}
+	for name, value := range map[string]string{
+		"nil": "c0", "small integers": "05", "integers": "cf00ffffffffffffff", "doubles": "cb3ff8000000000000",
+		"empty strings": "a0", "short strings": "a161", "binaries": "c40161", "empty arrays": "90", "arrays": "91c0",
+		"deep arrays": strings.Repeat("91", 200) + "c0", "empty maps": "80", "maps": "81a16101",
+		"maps of 8": pairs(8, "a2#01"), "maps of 9": pairs(9, "a2#01"), "maps of 900": pairs(900, "a2#01"), "maps of 1000 numbers": pairs(1000, "cd#01"),
+		"one key many times": "de0064" + strings.Repeat("a16101", 100), "mixed maps": "82a1610101a161", "maps of numbers": "810101",
+		"maps that get mixed": pairs(100, "a2#01")[:6] + pairs(99, "a2#01")[6:] + "01a161",
+		"decimals":            "c70301 02 150d", "long decimals": "c71501 00" + strings.Repeat("99", 19) + "9c", "uuids": "d802 64d22e4dac924a23899ae59f34af5479",
+		"datetimes": "d704 0100000000000000", "datetimes with a zone": "d804 0100000000000000 00000000 d200 0000",
+		"intervals": "c70506 02 0101 0801", "errors": "c70903 8100 91 8103 a3626164",
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := unhex(t, value)
+			body := bytes.Repeat(one, 1+100_000/len(one)) // strings are copied
+			body = append(appendArrayLen(nil, len(body)/len(one)), body...)
+			const room = 1 << 40
+			var err error
+			s := scanner{b: body, room: room}
+			got := allocated(func() { _, err = s.nested() })
+			require.NoError(t, err)
+			assert.LessOrEqual(t, got, uint64(room-s.room+slack))
+
+			s = scanner{b: body, room: (room - s.room) / 2}
+			_, err = s.nested()
+			assert.ErrorContains(t, err, "would take over")
+		})
 	}
 }
 

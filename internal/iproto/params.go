@@ -77,7 +77,7 @@ func appendBindings(b []byte, args []driver.NamedValue, v Version) ([]byte, erro
 		}
 		if name == "" && isMap(body[start]) {
 			// The server takes a map on its own for a named parameter.
-			err := fmt.Errorf("a map (%T) can only be bound by name: use sql.Named and :name", arg.Value)
+			err := fmt.Errorf("a map (%s) can only be bound by name: use sql.Named and :name", TypeName(arg.Value))
 			return b, &ParamError{i + 1, name, err}
 		}
 	}
@@ -108,8 +108,8 @@ func AppendUnprepare(b []byte, id uint32) []byte {
 	return appendUint(append(b, 0x81, byte(iproto.IPROTO_STMT_ID)), uint64(id))
 }
 
-// AppendCall appends the body of a CALL. What AppendExecute cannot encode,
-// structs above all, is encoded by msgpack; tags are "msgpack", then "json".
+// AppendCall appends the body of a CALL. A float stays one in Lua, and a struct is the map
+// of its fields, with the tags "msgpack", else "json".
 func AppendCall(b []byte, function string, args []any, v Version) ([]byte, error) {
 	body := append(b, 0x82, byte(iproto.IPROTO_FUNCTION_NAME))
 	body = appendString(body, function)

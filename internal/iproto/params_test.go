@@ -166,6 +166,8 @@ func TestAppendCallRefuses(t *testing.T) {
 		{"an Interval in a struct that does not fit", struct{ I Interval }{Interval{Year: 1 << 40}}, v38, "have 32 bits"},
 		{"a channel as a key", map[any]int{make(chan int): 1}, v38, "unsupported type chan int"},
 		{"an encoder of an extension on 2.6", custom{[]byte{0xd6, 6, 1, 0, 1, 0}}, v26, "iproto.custom as INTERVAL needs Tarantool 2.10.0"},
+		{"an array as a key", map[[2]int]string{{1, 2}: "x"}, v38, "a key of a map is [2]int: it must be text, a number or the like"},
+		{"a struct as a key", map[struct{ A int }]int{{1}: 1}, v38, "a key of a map is struct"},
 		{"a channel", make(chan int), v38, "unsupported type chan int"},
 		{"a channel in a struct", struct{ C chan int }{make(chan int)}, v38, "chan int"},
 		{"DATETIME on 2.6", time.Now(), v26, "time.Time as DATETIME needs Tarantool 2.10.0"},

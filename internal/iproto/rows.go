@@ -15,9 +15,10 @@ type Result struct {
 	Affected     int64    // rows inserted, updated or deleted
 	GeneratedIDs []int64  // by AUTOINCREMENT, in the order of the rows
 
-	rows scanner // stands at the next row
-	read int
-	left int
+	first int     // where the first row is
+	rows  scanner // stands at the next row
+	read  int
+	left  int
 }
 
 // ParseExecute reads the body of a reply to an EXECUTE. It does not look at
@@ -83,7 +84,7 @@ func (r *Result) begin(s *scanner, last bool) error {
 	if err != nil {
 		return err
 	}
-	r.rows, r.left = rows, int(n)
+	r.rows, r.first, r.left = rows, rows.pos, int(n)
 	if last {
 		return nil
 	}

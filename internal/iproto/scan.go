@@ -57,6 +57,7 @@ type scanner struct {
 	pos   int
 	typed bool // decimals and UUIDs are Decimal and UUID, not text
 	plain bool // b has values of rows: decimals are text
+	room  int  // bytes that the arrays and maps of the value may still take
 }
 
 func (s *scanner) malformed(format string, args ...any) error {

@@ -15,6 +15,18 @@ const (
 	copyRatio = 4
 )
 
+// A map of one pair is 5 bytes in a body and 350 in Go. What the arrays and maps of one
+// value may take is bounded, so that no body takes all the memory there is.
+const (
+	nestedRatio = 8       // of the body, or
+	nestedFloor = 1 << 30 // bytes, if that is more
+
+	perElement   = 32 // of an array: an interface, and what it points at
+	perMap       = 400
+	perPair      = 192 // with those of the smaller maps that it grew out of
+	perExtension = 256 // a datetime with its zone, the longest of them but for errors
+)
+
 // Sharing one empty array is safe: appending to it makes another.
 var emptyArray any = []any{}
 
@@ -36,9 +48,19 @@ func (s *scanner) value() (any, error) {
 			return nil, err
 		}
 		s.pos = start
+		s.room = max(nestedRatio*len(s.b), nestedFloor)
 		return s.nested()
 	}
 	return s.scalar(k, n)
+}
+
+// spend takes room for an array or a map, before it is made.
+func (s *scanner) spend(bytes int) error {
+	if s.room -= bytes; s.room < 0 {
+		return fmt.Errorf("an array or map of a reply of %d bytes would take over %d MiB of memory",
+			len(s.b), max(nestedRatio*len(s.b), nestedFloor)>>20)
+	}
+	return nil
 }
 
 func (s *scanner) scalar(k kind, n uint64) (any, error) {
@@ -94,6 +116,9 @@ func (s *scanner) nested() (any, error) {
 		if n == 0 {
 			return emptyArray, nil
 		}
+		if err := s.spend((int(n) + 1) * perElement); err != nil {
+			return nil, err
+		}
 		array := make([]any, n)
 		for i := range array {
 			if array[i], err = s.nested(); err != nil {
@@ -103,12 +128,21 @@ func (s *scanner) nested() (any, error) {
 		return array, nil
 	case kindMap:
 		return s.nestedMap(n)
-	default:
-		return s.scalar(k, n)
+	case kindStr, kindBin:
+		err = s.spend(int(n) + perElement)
+	case kindExt:
+		err = s.spend(int(n)*nestedRatio + perExtension)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return s.scalar(k, n)
 }
 
 func (s *scanner) nestedMap(n uint64) (any, error) {
+	if err := s.spend(perMap + int(n)*perPair); err != nil {
+		return nil, err
+	}
 	// Keys may repeat, so the length says little about the map's size.
 	named := make(map[string]any, min(n, 64))
 	for ; n > 0; n-- {
@@ -129,6 +163,9 @@ func (s *scanner) nestedMap(n uint64) (any, error) {
 
 // mixedMap goes on with the n pairs from the first key that is no string.
 func (s *scanner) mixedMap(named map[string]any, key any, n uint64) (any, error) {
+	if err := s.spend(perMap + (len(named)+int(n))*perPair); err != nil {
+		return nil, err
+	}
 	mixed := make(map[any]any, len(named)+1)
 	for name, value := range named {
 		mixed[name] = value
@@ -149,6 +186,12 @@ func (s *scanner) mixedMap(named map[string]any, key any, n uint64) (any, error)
 			return nil, err
 		}
 	}
+}
+
+// hashable tells whether the next value can be a key of a map, to Go and to Lua.
+func (s scanner) hashable() bool {
+	k, _, err := s.head()
+	return err == nil && k != kindArray && k != kindMap && k != kindBin
 }
 
 // decodeExtension never keeps a reference to data.
