@@ -85,6 +85,9 @@ func (r *Result) begin(s *scanner, last bool) error {
 		return err
 	}
 	r.rows, r.first, r.left = rows, rows.pos, int(n)
+	if n >= slabRows {
+		r.rows.slabs = new(slabs)
+	}
 	if last {
 		return nil
 	}

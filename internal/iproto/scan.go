@@ -55,9 +55,10 @@ var codes = [32]struct {
 type scanner struct {
 	b     []byte
 	pos   int
-	typed bool // decimals and UUIDs are Decimal and UUID, not text
-	plain bool // b has values of rows: decimals are text
-	room  int  // bytes that the arrays and maps of the value may still take
+	typed bool   // decimals and UUIDs are Decimal and UUID, not text
+	plain bool   // b has values of rows: decimals are text
+	slabs *slabs // nil: each value has an allocation of its own
+	room  int    // bytes that the arrays and maps of the value may still take
 }
 
 func (s *scanner) malformed(format string, args ...any) error {

@@ -73,13 +73,13 @@ func (s *scanner) scalar(k kind, n uint64) (any, error) {
 		if n > math.MaxInt64 {
 			return n, nil
 		}
-		return int64(n), nil
+		return s.slabs.int(int64(n)), nil
 	case kindInt:
-		return int64(n), nil
+		return s.slabs.int(int64(n)), nil
 	case kindFloat:
-		return math.Float64frombits(n), nil
+		return s.slabs.float(math.Float64frombits(n)), nil
 	case kindStr:
-		return view(s.keep(n)), nil
+		return s.slabs.text(view(s.keep(n))), nil
 	case kindBin:
 		return s.keep(n), nil
 	default:
@@ -99,8 +99,7 @@ func (s *scanner) scalar(k kind, n uint64) (any, error) {
 func (s *scanner) keep(n uint64) []byte {
 	data := s.take(n)
 	if len(s.b) > copyAbove && len(data)*copyRatio < len(s.b) {
-		// Not nil when empty: nil would be NULL.
-		return append(make([]byte, 0, len(data)), data...)
+		return s.slabs.copy(data)
 	}
 	return data
 }
