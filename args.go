@@ -14,6 +14,7 @@ var (
 	errOutput     = errors.New("tntsql: output parameters are not supported; Call returns what a procedure returns")
 	errMixed      = errors.New("the text mixes kinds of parameters (?, $1, :name): use one")
 	errNamedArg   = errors.New("named arguments need :name, @name or #name in the text")
+	errCut        = errors.New("the text has a NUL byte, and the server would run what is in front of it")
 	errMixedNamed = errors.New("name all arguments or none")
 )
 
@@ -31,6 +32,8 @@ func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 func bind(s *sqltext.Statement, args []driver.NamedValue) ([]driver.NamedValue, error) {
 	named := slices.ContainsFunc(args, func(a driver.NamedValue) bool { return a.Name != "" })
 	switch {
+	case s.Cut:
+		return nil, errCut
 	case s.Style == sqltext.Mixed:
 		return nil, errMixed
 	case named && s.Style == sqltext.Named:

@@ -95,6 +95,8 @@ func TestArgumentsThatDoNotFitAreErrorsBeforeAnythingIsSent(t *testing.T) {
 		{"SELECT ?", []any{sql.Named("a", 1)}, "named arguments need :name"},
 		{"SELECT $1", []any{sql.Named("a", 1)}, "named arguments need :name"},
 		{"SELECT ?, $2", []any{1, 2}, "mixes kinds of parameters"},
+		{"SELECT 1\x00, ?", nil, "the text has a NUL byte"},
+		{"DELETE FROM t\x00WHERE id = 1", nil, "the text has a NUL byte"},
 		{"SELECT ?, :a", []any{1, 2}, "mixes kinds of parameters"},
 		{"SELECT $1, @a", []any{sql.Named("a", 1), sql.Named("b", 1)}, "mixes kinds of parameters"},
 		{"SELECT ?", []any{make(chan int)}, "parameter 1: unsupported type chan int"},

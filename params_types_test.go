@@ -87,7 +87,7 @@ var parameterTypes = []struct {
 	{"`*big.Int`", "DECIMAL", []inOut{{big.NewInt(-12), "-12"}}, ""},
 	{"`decimal.Decimal` of shopspring/decimal", "DECIMAL", []inOut{{money{150, -2}, "1.50"}, {ptr(money{15, 1}), "150"}}, ""},
 	{"`tntsql.UUID`", "UUID", []inOut{{tntsql.UUID{0x6b, 15: 0xc8}, "6b000000-0000-0000-0000-0000000000c8"}}, ""},
-	{"`uuid.UUID` of google/uuid, and every array of 16 bytes with a method `String`", "UUID", []inOut{{uuid{0x6b, 15: 0xc8}, "6b000000-0000-0000-0000-0000000000c8"}, {ptr(uuid{1}), "01000000-0000-0000-0000-000000000000"}}, ""},
+	{"`uuid.UUID` of google/uuid, and every array of 16 bytes whose `String` is a UUID", "UUID", []inOut{{uuid{0x6b, 15: 0xc8}, "6b000000-0000-0000-0000-0000000000c8"}, {ptr(uuid{1}), "01000000-0000-0000-0000-000000000000"}}, ""},
 	{"`tntsql.Interval`", "INTERVAL", []inOut{{span{Day: 1}, tntsql.Interval{Day: 1}}, {sql.Null[tntsql.Interval]{V: tntsql.Interval{Day: 1}, Valid: true}, tntsql.Interval{Day: 1}}, {tntsql.Interval{Month: 1, Day: -3}, tntsql.Interval{Month: 1, Day: -3}}}, ""},
 	{"a slice or an array", "ARRAY", []inOut{
 		{sql.Null[[]int]{V: []int{1}, Valid: true}, []any{int64(1)}}, {[]octet{1}, []any{"1"}},
@@ -98,7 +98,7 @@ var parameterTypes = []struct {
 	{"`tntsql.Doc[T]` of a slice", "ARRAY", []inOut{{tntsql.Doc[[]place]{V: []place{{1, 2}}, Valid: true}, []any{map[string]any{"x": int64(1), "y": int64(2)}}}}, ""},
 	{"a `tntsql.Doc[T]` that is not `Valid`", "NULL", []inOut{{tntsql.Doc[place]{}, nil}}, ""},
 	{"a pointer, also to a pointer", "what it points to", []inOut{{ptr(7), int64(7)}, {ptr(ptr("x")), "x"}, {ptr(ptr([]byte{1})), []byte{1}}, {ptr(celsius(0)), 273.15}}, ""},
-	{"a nil pointer, or a pointer to one", "NULL", []inOut{{(*int)(nil), nil}, {ptr((*string)(nil)), nil}, {(*celsius)(nil), nil}, {(*time.Time)(nil), nil}}, ""},
+	{"a nil pointer, or a pointer to one", "NULL, unless the pointer's type has a `Value` of its own", []inOut{{(*int)(nil), nil}, {ptr((*string)(nil)), nil}, {(*celsius)(nil), nil}, {(*time.Time)(nil), nil}}, ""},
 	{"a `driver.Valuer`", "what its `Value` gives, which may be anything of this table", []inOut{{celsius(0), 273.15}, {byValue{"x"}, "x"}, {byValue{byValue{ptr(level(5))}}, int64(5)}, {byValue{nil}, nil}}, ""},
 	{"`sql.NullString`, `sql.Null[T]` and the like", "the value, or NULL", []inOut{
 		{sql.NullString{}, nil}, {sql.NullInt64{Int64: 5, Valid: true}, int64(5)}, {sql.Null[string]{V: "v", Valid: true}, "v"}, {sql.Null[level]{V: 5, Valid: true}, int64(5)}, {sql.Null[time.Time]{}, nil},

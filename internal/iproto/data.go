@@ -61,6 +61,7 @@ func decodeInto(s scanner, dst any) (err error) {
 			err = fmt.Errorf("panic while %s was decoded: %v", TypeName(dst), p)
 		}
 	}()
+	s.room = roomOf(s.b)
 	return s.store(v.Elem(), maxPointers)
 }
 

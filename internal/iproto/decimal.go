@@ -19,16 +19,22 @@ func (d Decimal) text() string { return cmp.Or(string(d), "0") }
 // Scan takes the number as rows have it: as text, or as the integer or double that a
 // NUMBER column may hold. It makes a *Decimal an sql.Scanner.
 func (d *Decimal) Scan(src any) error {
+	var text string
 	switch src := src.(type) {
 	case string:
-		*d = Decimal(src)
+		text = src
 	case []byte:
-		*d = Decimal(src)
+		text = string(src)
 	case int64, uint64, float64:
 		*d = Decimal(fmt.Sprint(src))
+		return nil
 	default:
 		return fmt.Errorf("cannot scan %s into a DECIMAL", TypeName(src))
 	}
+	if _, err := appendDecimalText(nil, text, newest); err != nil {
+		return err
+	}
+	*d = Decimal(text)
 	return nil
 }
 

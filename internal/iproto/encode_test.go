@@ -51,7 +51,7 @@ type (
 	cyclic  *cyclic
 )
 
-func (otherID) String() string                 { return "an id" }
+func (id otherID) String() string              { return UUID(id).String() }
 func (otherID) Value() (driver.Value, error)   { return "an id", nil }
 func (nullID) Value() (driver.Value, error)    { return "an id", nil }
 func (a amount) Coefficient() *big.Int         { return big.NewInt(a.coefficient) }

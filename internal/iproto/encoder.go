@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"database/sql/driver"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -110,14 +112,26 @@ var (
 	stringerType = reflect.TypeFor[fmt.Stringer]()
 	decimalType  = reflect.TypeFor[decimaler]()
 	boolType     = reflect.TypeFor[bool]()
+	stringType   = reflect.TypeFor[string]()
 )
 
 // isUUID reports whether t is a UUID of any package. They would be
-// driver.Valuers of text, which a UUID column does not take.
+// driver.Valuers of text, which a UUID column does not take. A ULID, which has 16 bytes
+// too, has another text.
 func isUUID(t reflect.Type) bool {
-	return t.Kind() == reflect.Array && t.Len() == 16 && t.Elem().Kind() == reflect.Uint8 &&
-		t.Implements(stringerType)
+	if t.Kind() != reflect.Array || t.Len() != 16 || t.Elem().Kind() != reflect.Uint8 || !t.Implements(stringerType) {
+		return false
+	}
+	if known, ok := uuidTypes.Load(t); ok {
+		return known.(bool)
+	}
+	is := reflect.Zero(t).Interface().(fmt.Stringer).String() == UUID{}.String()
+	uuidTypes.Store(t, is)
+	return is
 }
+
+// uuidTypes are those that were asked for.
+var uuidTypes sync.Map
 
 // isNull reports whether t is like uuid.NullUUID or decimal.NullDecimal, whose
 // Value returns text as well, or an sql.Null, whose Value has only what database/sql
@@ -143,6 +157,10 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 	t := v.Type()
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
+			// As database/sql does it: a method of the pointer may take nil.
+			if valuer, ok := v.Interface().(driver.Valuer); ok && !t.Elem().Implements(valuerType) {
+				return e.valuer(b, valuer, depth)
+			}
 			return appendNil(b), nil
 		}
 		if elem := t.Elem(); isUUID(elem) || isNull(elem) || e.isDocument(elem) {
@@ -175,17 +193,21 @@ func (e encoder) reflected(b []byte, v reflect.Value, depth int) ([]byte, error)
 		}
 		return appendDecimaler(b, v, e.server)
 	case driver.Valuer:
-		value, err := v.Value()
-		if err != nil {
-			return b, err
-		}
-		return e.append(b, value, depth)
+		return e.valuer(b, v, depth)
 	case msgpack.CustomEncoder, msgpack.Marshaler:
 		if e.lua {
 			return e.marshal(b, v)
 		}
 	}
 	return e.byKind(b, v, depth)
+}
+
+func (e encoder) valuer(b []byte, v driver.Valuer, depth int) ([]byte, error) {
+	value, err := v.Value()
+	if err != nil {
+		return b, err
+	}
+	return e.append(b, value, depth)
 }
 
 // isDocument reports whether t is a struct that this encoder makes a map of.
@@ -296,7 +318,7 @@ func (e encoder) mapping(b []byte, v reflect.Value, depth int) ([]byte, error) {
 			key []byte
 			err error
 		)
-		if k := iter.Key(); k.Kind() == reflect.String {
+		if k := iter.Key(); k.Type() == stringType {
 			key = appendString(nil, k.String())
 		} else if key, err = e.append(nil, k.Interface(), depth); err != nil {
 			return b, err
@@ -308,8 +330,11 @@ func (e encoder) mapping(b []byte, v reflect.Value, depth int) ([]byte, error) {
 	}
 	slices.SortFunc(pairs, func(x, y pair) int { return bytes.Compare(x.key, y.key) })
 	b = appendMapLen(b, len(pairs))
-	for _, p := range pairs {
+	for i, p := range pairs {
 		var err error
+		if i > 0 && bytes.Equal(p.key, pairs[i-1].key) {
+			return b, errors.New("two keys of a map are encoded alike: one of them would be lost")
+		}
 		if b, err = e.append(append(b, p.key...), p.value.Interface(), depth); err != nil {
 			return b, err
 		}

@@ -49,7 +49,7 @@ func ParseError(code uint32, body []byte) *ServerError {
 	err := s.fields(func(key int) (_ bool, err error) {
 		switch iproto.Key(key) {
 		case iproto.IPROTO_ERROR_24:
-			e.Message, err = s.text()
+			e.Message, err = s.kept()
 		case iproto.IPROTO_ERROR:
 			e.Stack, err = s.errorStack()
 		default:
@@ -140,15 +140,15 @@ func (s *scanner) errorFrame() (f ErrorFrame, err error) {
 	err = s.fields(func(key int) (_ bool, err error) {
 		switch key {
 		case errorType:
-			f.Type, err = s.text()
+			f.Type, err = s.kept()
 		case errorFile:
-			f.File, err = s.text()
+			f.File, err = s.kept()
 		case errorLine:
 			var line uint32
 			line, err = s.uint32()
 			f.Line = int(line)
 		case errorMessage:
-			f.Message, err = s.text()
+			f.Message, err = s.kept()
 		case errorErrno:
 			f.Errno, err = s.uint32()
 		case errorCode:

@@ -240,6 +240,15 @@ func (s *scanner) text() (string, error) {
 	return view(s.take(n)), nil
 }
 
+// kept is text that may outlive the bytes.
+func (s *scanner) kept() (string, error) {
+	n, err := s.expect(kindStr)
+	if err != nil {
+		return "", err
+	}
+	return view(s.keep(n)), nil
+}
+
 // key reads a key of a map whose keys are small unsigned integers. Any other
 // key is -1: no key of the protocol, to be skipped with its value.
 func (s *scanner) key() (int, error) {

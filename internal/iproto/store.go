@@ -1,6 +1,7 @@
 package iproto
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding"
 	"fmt"
@@ -34,6 +35,9 @@ func (s *scanner) store(dst reflect.Value, depth int) error {
 	s.pos = start
 	if dst.Kind() == reflect.Pointer {
 		if dst.IsNil() {
+			if err := s.spendMany(1, dst.Type().Elem()); err != nil {
+				return err
+			}
 			dst.Set(reflect.New(dst.Type().Elem()))
 		}
 		return s.store(dst.Elem(), depth-1)
@@ -57,7 +61,15 @@ func (s *scanner) store(dst reflect.Value, depth int) error {
 		if err != nil {
 			return err
 		}
-		return into.Scan(value)
+		scanned := into.Scan(value)
+		if scanned != nil && isSQLNull(dst.Type()) {
+			s.pos = start // Scan knows fewer types than V may be of
+			if s.store(dst.Field(0), depth-1) == nil {
+				dst.Field(1).SetBool(true)
+				return nil
+			}
+		}
+		return scanned
 	case msgpack.CustomDecoder, msgpack.Unmarshaler:
 		if nested && !has(dst.Type(), decoders) {
 			break
@@ -162,14 +174,20 @@ func (s *scanner) storeExtension(dst reflect.Value) error {
 	return mismatch(TypeName(value), dst)
 }
 
-// storeBytes decodes strings and binaries, into what takes text or bytes.
+// storeBytes decodes strings and binaries. What the kind of dst takes goes in as it would
+// come out: its methods for text and bytes are for the others, and for text into bytes.
 func (s *scanner) storeBytes(dst reflect.Value, k kind, n uint64) (done bool, err error) {
 	if k != kindStr && k != kindBin {
 		return false, nil
 	}
 	data := s.take(n)
-	if into, ok := dst.Addr().Interface().(encoding.BinaryUnmarshaler); ok && k == kindBin {
-		return true, into.UnmarshalBinary(data)
+	if k == kindBin {
+		if storeRaw(dst, data) {
+			return true, nil
+		}
+		if into, ok := dst.Addr().Interface().(encoding.BinaryUnmarshaler); ok {
+			return true, into.UnmarshalBinary(data)
+		}
 	}
 	if done, err := storeText(dst, data); done {
 		return true, err
@@ -182,26 +200,35 @@ func (s *scanner) storeBytes(dst reflect.Value, k kind, n uint64) (done bool, er
 
 // storeText never keeps a reference to text.
 func storeText(dst reflect.Value, text []byte) (done bool, err error) {
+	if dst.Kind() == reflect.String {
+		dst.SetString(string(text))
+		return true, nil
+	}
 	if into, ok := dst.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return true, into.UnmarshalText(text)
 	}
-	t := dst.Type()
-	switch {
-	case t.Kind() == reflect.String:
-		dst.SetString(string(text))
+	return storeRaw(dst, text), nil
+}
+
+// storeRaw stores in a slice or array of bytes, and tells whether dst is one that fits.
+func storeRaw(dst reflect.Value, data []byte) bool {
+	switch t := dst.Type(); {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
-		dst.SetBytes(append(make([]byte, 0, len(text)), text...))
-	case t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == len(text):
-		copy(dst.Bytes(), text)
+		dst.SetBytes(append(make([]byte, 0, len(data)), data...))
+	case t.Kind() == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == len(data):
+		copy(dst.Bytes(), data)
 	default:
-		return false, nil
+		return false
 	}
-	return true, nil
+	return true
 }
 
 func (s *scanner) storeArray(dst reflect.Value, n uint64, depth int) error {
 	switch {
-	case dst.Kind() == reflect.Slice:
+	case dst.Kind() == reflect.Slice && !isByte(dst.Type().Elem()):
+		if err := s.spendMany(n, dst.Type().Elem()); err != nil {
+			return err
+		}
 		dst.Set(reflect.MakeSlice(dst.Type(), int(n), int(n)))
 	case dst.Kind() == reflect.Array && uint64(dst.Len()) == n:
 	case dst.Kind() == reflect.Struct:
@@ -263,6 +290,9 @@ func (s *scanner) storeMap(dst reflect.Value, n uint64, depth int) error {
 		return mismatch(kindMap, dst)
 	}
 	t := dst.Type()
+	if err := cmp.Or(s.spend(perMap+int(n)*perPair), s.spendMany(n, t.Key()), s.spendMany(n, t.Elem())); err != nil {
+		return err
+	}
 	dst.Set(reflect.MakeMapWithSize(t, int(min(n, 64)))) // keys may repeat
 	for range n {
 		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()

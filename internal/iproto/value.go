@@ -48,19 +48,32 @@ func (s *scanner) value() (any, error) {
 			return nil, err
 		}
 		s.pos = start
-		s.room = max(nestedRatio*len(s.b), nestedFloor)
+		if s.room == 0 {
+			s.room = roomOf(s.b)
+		}
 		return s.nested()
 	}
 	return s.scalar(k, n)
 }
 
+func roomOf(body []byte) int { return max(nestedRatio*len(body), nestedFloor) }
+
 // spend takes room for an array or a map, before it is made.
 func (s *scanner) spend(bytes int) error {
 	if s.room -= bytes; s.room < 0 {
 		return fmt.Errorf("an array or map of a reply of %d bytes would take over %d MiB of memory",
-			len(s.b), max(nestedRatio*len(s.b), nestedFloor)>>20)
+			len(s.b), roomOf(s.b)>>20)
 	}
 	return nil
+}
+
+// spendMany is spend for n values of a type of the user's.
+func (s *scanner) spendMany(n uint64, t reflect.Type) error {
+	if size := uint64(t.Size()); size > 0 && n > uint64(s.room)/size {
+		s.room = 0
+		return s.spend(1)
+	}
+	return s.spend(int(n) * int(t.Size()))
 }
 
 func (s *scanner) scalar(k kind, n uint64) (any, error) {

@@ -73,6 +73,9 @@ type Statement struct {
 
 	// Literals tells that the text contains a string, a number or a blob.
 	Literals bool
+
+	// Cut tells of a NUL byte in the text: the server reads up to it.
+	Cut bool
 }
 
 const (
@@ -302,6 +305,7 @@ func (p *parser) addName(name string) bool {
 // finish returns the description, when all tokens have been read.
 func (p *parser) finish() Statement {
 	st := p.st
+	st.Cut = p.cut
 	switch {
 	case p.extra && !p.trigger:
 		// The server takes one statement at a time and refuses this text.
