@@ -22,7 +22,7 @@ failover-report: tarantool
 	go -C internal/failover run ./cmd/failover-report -out results
 
 bench: tarantool
-	go test -run '^$$' -bench . -benchmem ./...
+	go -C bench run ./cmd/tntsql-bench -out results
 
 fuzz:
 	scripts/fuzz.sh $(FUZZTIME)
