@@ -59,13 +59,13 @@ type (
 	}
 )
 
-func (o *otherID) Scan(src any) error {
+func (id *otherID) Scan(src any) error {
 	text, ok := src.(string)
 	if !ok {
 		return errors.New("an ID is text")
 	}
-	id, err := ParseUUID(text)
-	*o = otherID(id)
+	parsed, err := ParseUUID(text)
+	*id = otherID(parsed)
 	return err
 }
 
