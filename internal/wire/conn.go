@@ -42,6 +42,9 @@ func (e *Error) Unwrap() error { return e.Err }
 type Reply struct {
 	Code uint32
 	Body []byte
+	// Unprepared tells of an EXECUTE by id that the server did not run, as it does
+	// not know the id any more.
+	Unprepared bool
 }
 
 // Conn is a connection to one instance, shared by any number of callers.
@@ -53,6 +56,8 @@ type Conn struct {
 	flight   flight
 	stalled  alarm
 	pinned   alarm
+
+	statements *statements // nil if it keeps none
 }
 
 func newConn(budget *Budget) *Conn {
@@ -78,14 +83,13 @@ type Pending struct {
 // is no longer in flight. The error is an *Error of a request that was not sent;
 // the body may be reused when Send returns.
 func (c *Conn) Send(typ protocol.Type, body []byte, counted bool) (Pending, error) {
-	return c.send(nil, typ, body, counted)
+	return c.post(nil, newRequest(typ, body, counted))
 }
 
-func (c *Conn) send(stream *tarantool.Stream, typ protocol.Type, body []byte, counted bool) (Pending, error) {
-	r := requests.Get().(*request)
-	r.typ, r.body, r.conn, r.counted, r.streamed = typ, body, c, counted, stream != nil
+func (c *Conn) post(stream *tarantool.Stream, r *request) (Pending, error) {
+	r.conn, r.streamed = c, stream != nil
 	if !c.flight.add(r) {
-		if counted {
+		if r.counted {
 			c.flight.budget.Give(1)
 		}
 		return Pending{}, &Error{Err: c.why(nil)}
@@ -98,6 +102,9 @@ func (c *Conn) send(stream *tarantool.Stream, typ protocol.Type, body []byte, co
 	}
 	if p.Done() == neverQueued {
 		c.flight.remove(r)
+		if r.prepared != nil {
+			c.statements.release(r.prepared)
+		}
 		return Pending{}, &Error{Err: c.why(p.future)}
 	}
 	return p, nil
@@ -121,7 +128,7 @@ func (p Pending) Reply() (Reply, error) {
 	if _, err := p.future.GetResponse(); err != nil {
 		return Reply{}, &Error{Sent: true, Err: p.conn.why(p.future)}
 	}
-	reply := Reply{Code: p.request.code, Body: p.request.reply}
+	reply := p.request.reply
 	*p.request = request{}
 	requests.Put(p.request)
 	if reply.Code == codeTooLarge && bytes.Equal(reply.Body, tooLargeBody) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 
 	protocol "github.com/tarantool/go-iproto"
 	"github.com/tarantool/go-tarantool/v2"
@@ -39,6 +40,11 @@ type Options struct {
 	// block or keep the value.
 	Watch []string
 	Event func(key string, value []byte)
+	// Statements is how many prepared statements the connection keeps; 0 is none.
+	// Schema, which must be set with it, is the version of the server's schema as
+	// far as it is known: what was prepared under another one is prepared anew.
+	Statements int
+	Schema     *atomic.Uint64
 	// MaxResponse is the longest reply, in bytes.
 	MaxResponse int64
 	// Closed, if it is set, is called once when the connection has ended. It
@@ -66,6 +72,7 @@ func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 		}
 		return nil, err
 	}
+	c.statements = newStatements(c, o.Statements, o.Schema)
 	c.frames.start()
 	if o.Closed != nil {
 		c.frames.onClose.Store(&o.Closed)

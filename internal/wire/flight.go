@@ -11,7 +11,7 @@ import (
 // flight is a connection's unanswered requests. Those that hold it up are
 // listed, oldest first. A CALL or EVAL holds up nobody, unless it is of a stream:
 // the server runs each in a fiber of its own and frees its part of the input
-// buffer at once.
+// buffer at once. Nor does a PREPARE, which is done at once.
 type flight struct {
 	budget *Budget      // of the counted requests
 	since  atomic.Int64 // when oldest was sent; 0 if there is none
@@ -150,5 +150,9 @@ func (f *flight) isBehind(r *request) bool {
 }
 
 func (r *request) holdsUp() bool {
-	return r.streamed || r.typ != protocol.IPROTO_CALL && r.typ != protocol.IPROTO_EVAL
+	switch r.typ {
+	case protocol.IPROTO_CALL, protocol.IPROTO_EVAL, protocol.IPROTO_PREPARE:
+		return r.streamed
+	}
+	return true
 }

@@ -24,12 +24,19 @@ type request struct {
 	sent       int64 // clock() when it was handed to go-tarantool
 	prev, next *request
 
-	code uint32
-	// reply is a slice of a packet that belongs to this request alone.
-	reply []byte
+	prepared *prepared   // executed by its id
+	answered func(Reply) // of a PREPARE or UNPREPARE: called in the reader
+	// reply's body is a slice of a packet that belongs to this request alone.
+	reply Reply
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}
+
+func newRequest(typ protocol.Type, body []byte, counted bool) *request {
+	r := requests.Get().(*request)
+	r.typ, r.body, r.counted = typ, body, counted
+	return r
+}
 
 func (r *request) Type() protocol.Type { return r.typ }
 
@@ -46,15 +53,21 @@ func (r *request) Async() bool { return false }
 // Response is called by go-tarantool's reader when the answer is there.
 func (r *request) Response(h tarantool.Header, body io.Reader) (tarantool.Response, error) {
 	r.conn.flight.remove(r)
-	r.code = uint32(h.Error)
+	r.reply.Code = uint32(h.Error)
 	if b, ok := body.(interface{ Bytes() []byte }); ok {
-		r.reply = b.Bytes()
+		r.reply.Body = b.Bytes()
+	}
+	switch {
+	case r.prepared != nil:
+		r.reply.Unprepared = r.conn.statements.executed(r.prepared, r.reply)
+	case r.answered != nil:
+		r.answered(r.reply)
 	}
 	return r, nil
 }
 
 func (r *request) Header() tarantool.Header {
-	return tarantool.Header{Error: protocol.Error(r.code)}
+	return tarantool.Header{Error: protocol.Error(r.reply.Code)}
 }
 
 func (r *request) Decode() ([]any, error) { return nil, nil }

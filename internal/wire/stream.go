@@ -22,5 +22,5 @@ func (c *Conn) NewStream() *Stream {
 
 // Send sends a request in the stream, as Conn's Send does outside.
 func (s *Stream) Send(typ protocol.Type, body []byte, counted bool) (Pending, error) {
-	return s.send(s.tnt, typ, body, counted)
+	return s.post(s.tnt, newRequest(typ, body, counted))
 }
