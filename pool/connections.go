@@ -13,7 +13,8 @@ import (
 // statements share, and those of open transactions, on which requests keep their
 // order.
 type connections struct {
-	budget  *wire.Budget // of the requests on all of them
+	budget  *wire.Budget   // of the requests on all of them
+	schema  *atomic.Uint64 // the version that the server told last
 	data    group
 	streams group
 	open    atomic.Int64 // transactions
@@ -26,6 +27,7 @@ const pinnedAfter = 40 * time.Millisecond
 func newConnections(o Options) connections {
 	return connections{
 		budget:  wire.NewBudget(o.MaxInFlight),
+		schema:  new(atomic.Uint64),
 		data:    newGroup(o.ConnsPerInstance, false),
 		streams: newGroup(o.ConnsPerInstance, true),
 	}

@@ -17,6 +17,7 @@ type counts struct {
 	rechecks   atomic.Uint64
 	reconnects atomic.Uint64
 	marked     atomic.Uint64
+	byID       atomic.Uint64
 	waits      atomic.Uint64
 	waited     atomic.Int64
 }
@@ -30,6 +31,8 @@ type Counts struct {
 	Rechecks                     uint64 // of an instance's role, on an error
 	Reconnects                   uint64 // control connections lost
 	Marked                       uint64 // reads that a mark sent to a read-write instance
+	ByID                         uint64 // statements sent by the id of a prepared one
+	Prepared                     int    // statements that are kept prepared now
 	Waits                        uint64 // statements that waited for an instance
 	Waited                       time.Duration
 }
@@ -44,11 +47,15 @@ func (p *Pool) Counts() Counts {
 		Rechecks:   p.counts.rechecks.Load(),
 		Reconnects: p.counts.reconnects.Load(),
 		Marked:     p.counts.marked.Load(),
+		ByID:       p.counts.byID.Load(),
 		Waits:      p.counts.waits.Load(),
 		Waited:     time.Duration(p.counts.waited.Load()),
 	}
 	for mode := range c.Picks {
 		c.Picks[mode] = p.counts.picks[mode].Load()
+	}
+	for _, in := range p.current.Load().members {
+		c.Prepared += in.conns.prepared()
 	}
 	return c
 }

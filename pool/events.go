@@ -35,6 +35,9 @@ func (in *instance) event(key string, value []byte) {
 			return
 		}
 	}
+	if key == iproto.SchemaKey {
+		in.conns.schema.Store(e.Schema)
+	}
 	in.mail.put(key, e)
 }
 

@@ -202,7 +202,7 @@ func (in *instance) dial(watch []string, ordered bool, greet func(context.Contex
 	defer cancel()
 	o := in.pool.options.Wire
 	o.ServerName = in.candidate.Host
-	o.Budget = in.conns.budget
+	o.Budget, o.Schema = in.conns.budget, in.conns.schema
 	o.Closed = func() { signal(in.lost) }
 	o.Watch, o.Event = watch, in.event
 	o.Ordered = func(v iproto.Version) bool { return ordered || acceptsWritesReadOnly(v) }

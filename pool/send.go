@@ -21,12 +21,21 @@ type Body interface {
 	Append(b []byte, server iproto.Version) ([]byte, error)
 }
 
+// PreparedBody is a Body of an EXECUTE that may also go by a statement's id.
+type PreparedBody interface {
+	Body
+	AppendID(b []byte, id uint32, server iproto.Version) ([]byte, error)
+}
+
 // Request is one request to some instance.
 type Request struct {
 	Mode discovery.Mode
 	Kind verdict.Kind
 	Type protocol.Type
-	Body Body
+	Body Body // nil for a PREPARE
+	// Text is that of a PREPARE. Of an EXECUTE, whose Body is a PreparedBody then,
+	// it is set if connections may keep the statement prepared.
+	Text wire.Text
 	// Calls tells of a statement that it runs code of the user's, which may end a
 	// transaction.
 	Calls bool
@@ -182,6 +191,9 @@ func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Reques
 	ctx, cancel := req.bound(ctx)
 	defer cancel()
 	sent, answer, err := p.await(ctx, s, sent, req, reply)
+	if answer.Unprepared {
+		sent, answer, err = p.byText(ctx, s, sent, req, reply)
+	}
 	reply.Served = sent.known
 	v, err := sent.judge(ctx, req, answer, err, reply)
 	if err != nil && !errors.As(err, new(*iproto.ServerError)) {
@@ -227,6 +239,7 @@ type target struct {
 	known    *discovery.Instance
 	view     *view
 	roomless bool // no room was taken for the request
+	byText   bool // it goes by no id
 }
 
 // target is the i-th instance of the view.
@@ -240,6 +253,7 @@ type sent struct {
 	target
 	group  *group
 	conn   *wire.Conn
+	use    wire.Use      // of a prepared statement
 	stream *wire.Stream  // of a BEGIN
 	front  *wire.Pending // the vote in front of it
 }
@@ -273,7 +287,7 @@ func (to target) start(ctx context.Context, s *selection, req *Request) (*sent, 
 		return nil, err
 	}
 	sending = true
-	out.Pending, err = out.send(req.Type, *buffer) // gives it back itself
+	out.Pending, err = out.send(req, *buffer) // gives it back itself
 	giveBack(buffer)
 	to.in.stirred()
 	return out, err
@@ -294,12 +308,8 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 	if req.Kind == verdict.Begin {
 		out.stream = conn.NewStream()
 	}
-	*buffer, err = req.Body.Append((*buffer)[:0], conn.Greeting().Version)
-	if err != nil {
-		return nil, &bodyError{err}
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := out.encode(ctx, req, buffer); err != nil {
+		return nil, err
 	}
 	if req.Mode == discovery.ModeRW && req.Kind != verdict.Read && acceptsWritesReadOnly(conn.Greeting().Version) {
 		front, err := conn.Send(protocol.IPROTO_VOTE, iproto.EmptyBody, false)
@@ -311,11 +321,16 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 	return out, nil
 }
 
-func (s *sent) send(typ protocol.Type, body []byte) (wire.Pending, error) {
-	if s.stream != nil {
-		return s.stream.Send(typ, body, !s.roomless)
+func (s *sent) send(req *Request, body []byte) (wire.Pending, error) {
+	switch {
+	case s.stream != nil:
+		return s.stream.Send(req.Type, body, !s.roomless)
+	case req.Type == protocol.IPROTO_PREPARE:
+		return s.conn.Prepare(req.Text, !s.roomless)
+	case req.Text.SQL != "":
+		return s.conn.Execute(req.Text, s.use, body, !s.roomless)
 	}
-	return s.conn.Send(typ, body, !s.roomless)
+	return s.conn.Send(req.Type, body, !s.roomless)
 }
 
 // accept takes a successful answer, unless the instance's role makes it one
