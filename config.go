@@ -1,6 +1,7 @@
 package tntsql
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -78,8 +79,6 @@ const (
 
 // Config is what a DSN says, and what no text can carry. Start from NewConfig or ParseDSN;
 // NewConnector gives a zero field its default, too. Each comment names the parameter of the DSN.
-//
-// Fields of parameters that README calls not supported yet must keep their defaults.
 // Printed or logged, a Config shows "***" for its password.
 type Config struct {
 	// User and Password log in. Without a User the session is that of the server's guest.
@@ -136,8 +135,9 @@ type Config struct {
 	// TxTimeout (tx_timeout) is when the server ends a transaction, unless BeginTx's deadline is
 	// earlier. Default: 1h.
 	TxTimeout time.Duration
-	// StmtCache (stmt_cache) is the number of prepared statements kept on the server per connection.
-	// 1 to 65536, or NoStmtCache. Default: 256.
+	// StmtCache (stmt_cache) is the number of statements that a server keeps prepared per connection:
+	// reads that are used again. 1 to 65536, or NoStmtCache. Default: 256. With FullMetadata, Session
+	// or a SeqScan of false there are none: sessions share them, whatever their settings.
 	StmtCache int
 	// ColumnCase (column_case) is ColumnCaseLower by default.
 	ColumnCase ColumnCase
@@ -206,32 +206,22 @@ func (c *Config) Clone() *Config {
 // normalize returns a valid copy with the defaults in place of zero fields. It writes each field as
 // DSN text and reads that back, so that a hand-made Config obeys the rules of a DSN.
 func (c *Config) normalize() (*Config, error) {
-	n, err := c.normalizeWith(param.supports)
+	n, err := c.normalized()
 	if err != nil {
 		return nil, fmt.Errorf("tntsql: Config: %w", err)
 	}
 	return n, nil
 }
 
-// normalizeWith asks accept about each parameter that differs from its default.
-func (c *Config) normalizeWith(accept func(p param, value string) error) (*Config, error) {
+func (c *Config) normalized() (*Config, error) {
 	n, defaults := c.Clone(), NewConfig()
 	for _, p := range paramsOf(n) {
-		text, def := p.text(n), p.text(defaults)
-		if text == "" {
-			text = def
-		}
+		text := cmp.Or(p.text(n), p.text(defaults))
 		if text == "" {
 			continue
 		}
 		if err := p.set(n, text); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
-		}
-		if text == def {
-			continue
-		}
-		if err := accept(p, text); err != nil {
-			return nil, err
 		}
 	}
 	if err := n.finish(); err != nil {

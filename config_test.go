@@ -126,7 +126,6 @@ func TestNormalizeRefusesWhatADSNCannotSay(t *testing.T) {
 		"ca without tls":        {func(c *Config) { c.TLSCA = "ca" }, "tls_ca: needs tls=verify-full, verify-ca or skip-verify"},
 		"TLS and TLSMode": {func(c *Config) { c.TLS, c.TLSMode = &tls.Config{}, TLSVerifyFull },
 			"tls: TLS is given; leave TLSMode unset"},
-		"stmt_cache": {func(c *Config) { c.StmtCache = NoStmtCache }, `parameter "stmt_cache" is not supported yet`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &Config{Hosts: []string{"h"}}
@@ -158,11 +157,6 @@ func TestNamesAreLookedUpUnlessTheyAreForDial(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestNormalizeAcceptsTheDefaultsOfLaterParameters(t *testing.T) {
-	_, err := hostsConfig("h").normalize()
-	assert.NoError(t, err)
 }
 
 func TestFormatDSNOfZeroFieldsStandsForTheDefaults(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/tntsql/tntsql/internal/iproto"
 	"github.com/tntsql/tntsql/internal/sqltext"
 	"github.com/tntsql/tntsql/internal/verdict"
+	"github.com/tntsql/tntsql/internal/wire"
 	"github.com/tntsql/tntsql/pool"
 )
 
@@ -88,6 +89,9 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 		Body:  &statement{query, args},
 		Calls: text.UserCall != "",
 	}
+	if c.connector.keepsPrepared(text) && c.tx == nil {
+		req.Text = wire.Text{SQL: query, Params: text.Params, Literals: text.Literals, Read: true}
+	}
 	if isVain(text) {
 		req.Vain = noRows
 	}
@@ -131,7 +135,7 @@ func (c *Conn) unreadable(k verdict.Kind, reply pool.Reply, err error) error {
 	return fmt.Errorf("tntsql: reply of %s: %w", from, err)
 }
 
-// statement is the body of an EXECUTE by text.
+// statement is the body of an EXECUTE.
 type statement struct {
 	text string
 	args []driver.NamedValue
@@ -139,6 +143,10 @@ type statement struct {
 
 func (s *statement) Append(b []byte, server iproto.Version) ([]byte, error) {
 	return iproto.AppendExecute(b, s.text, s.args, server)
+}
+
+func (s *statement) AppendID(b []byte, id uint32, server iproto.Version) ([]byte, error) {
+	return iproto.AppendExecuteID(b, id, s.args, server)
 }
 
 // send has the pool serve a request and reports to the context's Info.
@@ -212,13 +220,19 @@ func (c *Conn) traced(ctx context.Context, info *Info, begin TraceStart, f func(
 	return reply, err
 }
 
-// PrepareContext returns a statement that is sent when it is used: the text's
-// parameters are counted here, without any I/O.
-func (c *Conn) PrepareContext(_ context.Context, query string) (driver.Stmt, error) {
+// PrepareContext returns a statement that is sent when it is used. The first time
+// that a text is prepared, outside a transaction, some instance is asked about it:
+// an error of the syntax, or an unknown table, is reported here. Where no instance
+// answers, the use will tell. There is no I/O after that.
+func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.closed.Load() {
 		return nil, driver.ErrBadConn
 	}
-	return &stmt{conn: c, query: query, text: c.connector.texts.Get(query)}, nil
+	text := c.connector.texts.Get(query)
+	if err := c.prepare(ctx, query, text); err != nil {
+		return nil, err
+	}
+	return &stmt{conn: c, query: query, text: text}, nil
 }
 
 // Prepare is PrepareContext.

@@ -19,6 +19,7 @@ import (
 const (
 	textCacheSize   = 4 << 20 // bytes of statement texts whose kind is remembered
 	columnCacheSize = 1 << 20 // bytes of result metadata that is remembered
+	preparedSize    = 1 << 20 // bytes of statement texts that a server has been asked about
 )
 
 // Connector is a handle on one cluster and the pool of connections to it. Make
@@ -33,13 +34,14 @@ type Connector struct {
 
 // cluster is what the handles on one cluster share.
 type cluster struct {
-	config  *Config // of the first handle: what is not of a handle's own
-	tls     *tls.Config
-	logger  *slog.Logger
-	texts   *sqltext.Cache
-	columns *iproto.ColumnCache
-	session *sessionSettings
-	noEval  denial // of the batches' EVAL
+	config   *Config // of the first handle: what is not of a handle's own
+	tls      *tls.Config
+	logger   *slog.Logger
+	texts    *sqltext.Cache
+	columns  *iproto.ColumnCache
+	prepared *prepared
+	session  *sessionSettings
+	noEval   denial // of the batches' EVAL
 
 	everybody session // with read_after_write=all
 	schema    session // DDL, which marks all sessions
@@ -66,13 +68,14 @@ func NewConnector(cfg *Config) (*Connector, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Connector{config: own, cluster: &cluster{
-		config:  own,
-		tls:     tlsConfig,
-		logger:  logger,
-		texts:   sqltext.NewCache(textCacheSize),
-		columns: iproto.NewColumnCache(columnCacheSize, own.ColumnCase == ColumnCaseLower),
-		session: newSessionSettings(own, logger),
-		handles: 1,
+		config:   own,
+		tls:      tlsConfig,
+		logger:   logger,
+		texts:    sqltext.NewCache(textCacheSize),
+		columns:  iproto.NewColumnCache(columnCacheSize, own.ColumnCase == ColumnCaseLower),
+		prepared: newPrepared(preparedSize),
+		session:  newSessionSettings(own, logger),
+		handles:  1,
 	}}, nil
 }
 
@@ -136,6 +139,7 @@ func (c *cluster) poolOptions() pool.Options {
 			Credentials: c.credentials(),
 			Auth:        string(cfg.Auth),
 			MaxResponse: cfg.MaxResponseSize,
+			Statements:  cfg.statements(),
 			Logger:      c.logger,
 		},
 		Greet:            c.session.apply,

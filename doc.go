@@ -30,6 +30,14 @@
 // is lost after a write was sent, the write is not sent again: the error is an
 // [OutcomeUnknownError].
 //
+// # Prepared statements
+//
+// A read whose text is used again is prepared on the server, per connection, whether
+// it is sent by a sql.Stmt or not (stmt_cache): outside transactions, and unless it
+// calls a user's function or, before Tarantool 3.7.1 and 3.8.0, contains a literal.
+// sql.DB.Prepare asks an instance about a text the first time, for the sake of its
+// errors, and does no I/O after that.
+//
 // # Procedures
 //
 // [Call] and [Eval] run a stored procedure and a Lua chunk on any handle of

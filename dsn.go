@@ -22,15 +22,14 @@ const (
 // a plus. The last "/" may be left out. Config has the parameters; those that are not given have
 // their defaults. An error names the part that is wrong and quotes neither the DSN nor the password.
 func ParseDSN(dsn string) (*Config, error) {
-	c, err := parseDSN(dsn, param.supports)
+	c, err := parseDSN(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("tntsql: DSN: %w", err)
 	}
 	return c, nil
 }
 
-// parseDSN asks accept about each parameter of the DSN and its value.
-func parseDSN(dsn string, accept func(p param, value string) error) (*Config, error) {
+func parseDSN(dsn string) (*Config, error) {
 	if dsn == "" {
 		return nil, errors.New("it is empty: want " + scheme + "://host:port/")
 	}
@@ -53,7 +52,6 @@ func parseDSN(dsn string, accept func(p param, value string) error) (*Config, er
 	}
 	q := queryParser{
 		config: c,
-		accept: accept,
 		seen:   map[string]bool{},
 		// Without "@", "app:33/?word=1" and "app?word=1" may be a user and a password whose host is
 		// missing.
@@ -151,7 +149,6 @@ func (c *Config) setHosts(text string) error {
 
 type queryParser struct {
 	config      *Config
-	accept      func(p param, value string) error
 	seen        map[string]bool
 	quotesNames bool
 }
@@ -198,7 +195,7 @@ func (q *queryParser) set(name, escaped string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	return q.accept(p, value)
+	return nil
 }
 
 func (q *queryParser) unknown(name string, position int) error {

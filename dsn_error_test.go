@@ -156,9 +156,9 @@ func TestBrokenDSNErrorNamesThePartAndNoSecret(t *testing.T) {
 }
 
 func TestSRVStandsAlone(t *testing.T) {
-	_, err := parseAll("tarantool+srv://app@a/?srv=b")
+	_, err := parseDSN("tarantool+srv://app@a/?srv=b")
 	require.EqualError(t, err, "srv: given twice")
-	_, err = parseAll("tarantool://app@h/?srv=b")
+	_, err = parseDSN("tarantool://app@h/?srv=b")
 	require.EqualError(t, err, "srv: the hosts come from DNS; give no others")
 }
 

@@ -17,13 +17,13 @@ func FuzzParseDSN(f *testing.F) {
 		f.Add(tt.dsn)
 	}
 	f.Fuzz(func(t *testing.T, dsn string) {
-		c, err := parseAll(dsn)
+		c, err := parseDSN(dsn)
 		if err != nil {
 			assert.Nil(t, c)
 			return
 		}
 		formatted := c.FormatDSN()
-		again, err := parseAll(formatted)
+		again, err := parseDSN(formatted)
 		require.NoError(t, err, formatted)
 		require.Equal(t, c, again)
 		require.Equal(t, formatted, again.FormatDSN())
@@ -78,11 +78,11 @@ func FuzzFormatDSN(f *testing.F) {
 			c.Session = map[string]any{setting: value}
 		}
 		dsn := c.FormatDSN()
-		normal, err := c.normalizeWith(func(param, string) error { return nil })
+		normal, err := c.normalized()
 		if err != nil {
 			return
 		}
-		parsed, err := parseAll(dsn)
+		parsed, err := parseDSN(dsn)
 		require.NoError(t, err, dsn)
 		require.Equal(t, normal, parsed)
 	})

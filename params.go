@@ -1,7 +1,6 @@
 package tntsql
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 type param struct {
 	name    string
 	def     string // default, as DSN text; "" leaves the field unset
-	later   string // the values that this version does not carry out: everyValue, or a list with spaces
 	meaning string // Markdown, for README's table
 	field
 }
@@ -22,8 +20,6 @@ type field interface {
 	text(c *Config) string // "" if the field is not set
 	set(c *Config, text string) error
 }
-
-const everyValue = "*"
 
 // params drives ParseDSN, FormatDSN, the checks of a hand-made Config, README's table and the tests.
 var params = []param{
@@ -75,8 +71,8 @@ var params = []param{
 		meaning: "unanswered requests to each instance, beyond which statements wait unsent (the server's own `net_msg_max` is 768 for all clients): `1` to `1000000`"},
 	{name: "tx_timeout", def: "1h", field: durationField(func(c *Config) *time.Duration { return &c.TxTimeout }, 1),
 		meaning: "the server ends a transaction after this, or after BeginTx's deadline if that is earlier"},
-	{name: "stmt_cache", def: "256", later: everyValue, field: stmtCacheField(func(c *Config) *int { return &c.StmtCache }),
-		meaning: "prepared statements kept on the server per connection, reads only: up to `65536`; `0` turns it off"},
+	{name: "stmt_cache", def: "256", field: stmtCacheField(func(c *Config) *int { return &c.StmtCache }),
+		meaning: "server-side prepared statements kept per connection, reads only: up to `65536`; `0` turns it off. There are none with `full_metadata`, `session.NAME` or `seq_scan=false`, which sessions that share a statement may not have in common"},
 	{name: "column_case", def: "lower",
 		field:   enumField(func(c *Config) *ColumnCase { return &c.ColumnCase }, ColumnCaseLower, ColumnCasePreserve),
 		meaning: "`lower`: a result column without a lower-case letter is lower-cased (2.x reports unquoted names in upper case); `preserve`: as sent"},
@@ -135,17 +131,6 @@ func paramsOf(c *Config) []param {
 		}
 	}
 	return all
-}
-
-// supports refuses the values that this version does not carry out.
-func (p param) supports(value string) error {
-	switch {
-	case p.later == everyValue:
-		return fmt.Errorf("parameter %q is not supported yet", p.name)
-	case slices.Contains(strings.Fields(p.later), value):
-		return fmt.Errorf("parameter %q: %s is not supported yet", p.name, value)
-	}
-	return nil
 }
 
 // nearestParam returns the parameter that name is probably a misspelling of, or "".

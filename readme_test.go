@@ -24,13 +24,7 @@ func paramsMarkdown() string {
 		if def != "" {
 			def = "`" + def + "`"
 		}
-		meaning := p.meaning
-		if p.later == everyValue {
-			meaning += ". *Not supported yet*"
-		} else if p.later != "" {
-			meaning += ". *Not supported yet: `" + strings.ReplaceAll(p.later, " ", "`, `") + "`*"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.name, def, meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", p.name, def, p.meaning)
 	}
 	return b.String()
 }

@@ -20,6 +20,10 @@ type Stats struct {
 	// Marked are the reads that went to a read-write instance since no replica was
 	// known to have what their session had written (read_after_write).
 	Marked uint64
+	// ByID are the reads that went by the id of a prepared statement, and Prepared is
+	// how many statements the servers keep prepared for this pool now (stmt_cache).
+	ByID     uint64
+	Prepared int
 	// Waits are how often a request waited for an instance of its mode, or for
 	// room there (max_in_flight), and Waited is the time of all of them together.
 	Waits  uint64
@@ -56,6 +60,8 @@ func (c *Connector) Stats() Stats {
 		Rechecks:   counts.Rechecks,
 		Reconnects: counts.Reconnects,
 		Marked:     counts.Marked,
+		ByID:       counts.ByID,
+		Prepared:   counts.Prepared,
 		Waits:      counts.Waits,
 		Waited:     counts.Waited,
 	}

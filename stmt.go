@@ -7,8 +7,9 @@ import (
 	"github.com/tntsql/tntsql/internal/sqltext"
 )
 
-// stmt is a text whose parameters have been counted. It holds nothing on a
-// server, so it works on whatever instance serves it.
+// stmt is a text whose parameters have been counted. It works on whatever instance
+// serves it: what a server keeps of it belongs to a connection, as with any text
+// that is used again.
 type stmt struct {
 	conn  *Conn
 	query string

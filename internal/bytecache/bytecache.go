@@ -83,6 +83,13 @@ func (c *Cache[V]) Add(key string, value V, size int) {
 	c.size += e.size
 }
 
+// Remove forgets what is kept for key, if anything is.
+func (c *Cache[V]) Remove(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries.Remove(key)
+}
+
 // Len returns the number of entries.
 func (c *Cache[V]) Len() int {
 	c.mu.Lock()

@@ -107,6 +107,19 @@ func TestTooLargeValueDropsTheOneBefore(t *testing.T) {
 	assert.Zero(t, c.Size())
 }
 
+func TestRemoveForgets(t *testing.T) {
+	c := New[int](limit)
+	c.Add("a", 1, 8)
+	c.Add("b", 2, 8)
+	c.Remove("a")
+	c.Remove("c")
+	_, ok := c.Get("a")
+	assert.False(t, ok)
+	assert.Equal(t, 1, c.Len())
+	c.Remove("b")
+	assert.Zero(t, c.Size())
+}
+
 func TestCacheWithoutRoomKeepsNothing(t *testing.T) {
 	for _, limit := range []int{-1, 0, 1, 100} {
 		c := New[int](limit)

@@ -58,7 +58,6 @@ type prepared struct {
 // none begins until a later PREPARE has brought it anew.
 type statements struct {
 	conn   *Conn
-	size   int
 	schema *atomic.Uint64 // the server's version, as far as it has told
 	// compares tells that the server compares texts whose hash, the id, is the
 	// same. Others take one for the other (tarantool#12537).
@@ -76,9 +75,12 @@ func newStatements(c *Conn, size int, schema *atomic.Uint64) *statements {
 	if size <= 0 {
 		return nil
 	}
-	s := &statements{conn: c, size: size, schema: schema, ids: make(map[uint32]*prepared)}
-	v := c.greeting.Version
-	s.compares = v.AtLeast(3, 8, 0) || v.AtLeast(3, 7, 1)
+	s := &statements{
+		conn:     c,
+		schema:   schema,
+		compares: c.greeting.Version.AtLeast(3, 7, 1),
+		ids:      make(map[uint32]*prepared),
+	}
 	// The only error is a size below one.
 	s.held, _ = simplelru.NewLRU(size, func(_ string, p *prepared) { s.retire(p) })
 	s.seen, _ = simplelru.NewLRU[string, *prepared](size, nil)
