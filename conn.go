@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,11 +83,14 @@ func (c *Conn) execute(ctx context.Context, query string, args []driver.NamedVal
 
 // run sends a statement whose arguments are bound.
 func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, mode Mode, args []driver.NamedValue) (iproto.Result, error) {
-	req := &pool.Request{
+	e := executions.Get().(*execution)
+	e.statement = statement{query, args}
+	req := &e.Request
+	*req = pool.Request{
 		Mode:  discovery.Mode(mode),
 		Kind:  effectOf(text),
 		Type:  protocol.IPROTO_EXECUTE,
-		Body:  &statement{query, args},
+		Body:  &e.statement,
 		Calls: text.UserCall != "",
 	}
 	if c.connector.keepsPrepared(text) && c.tx == nil {
@@ -102,6 +106,9 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 	if err != nil {
 		return iproto.Result{}, err
 	}
+	if reply.Attempts == 1 && c.tx == nil {
+		e.recycle() // nobody else has it
+	}
 	r, err := iproto.ParseExecute(reply.Body, c.connector.columns)
 	if err != nil {
 		return iproto.Result{}, c.unreadable(effectOf(text), reply, err)
@@ -113,6 +120,19 @@ func (c *Conn) run(ctx context.Context, query string, text *sqltext.Statement, m
 		}
 	}
 	return r, nil
+}
+
+// execution is a request for a statement.
+type execution struct {
+	pool.Request
+	statement
+}
+
+var executions = sync.Pool{New: func() any { return new(execution) }}
+
+func (e *execution) recycle() {
+	*e = execution{}
+	executions.Put(e)
 }
 
 // isVain tells of statements that find no row on an instance that is read-only or

@@ -17,21 +17,18 @@ const oldestPatience = 5
 // a connection which does not answer is sent once more elsewhere, and the first
 // answer counts.
 func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
-	var stalled, pinned <-chan struct{}
-	if req.moves() && reply.Attempts < maxSent {
-		stalled, pinned = first.conn.Stalled(), first.conn.Pinned()
-	}
-	for moves := false; !moves; {
-		select {
-		case <-first.Done():
+	moves := req.moves() && reply.Attempts < maxSent
+	for alarms, move := (wire.Alarms{Stalled: moves, Pinned: moves}), false; !move; {
+		switch first.Wait(ctx, alarms) {
+		case wire.Answered:
 			answer, err := first.Reply()
 			return first, answer, err
-		case <-ctx.Done():
+		case wire.Left:
 			return first, wire.Reply{}, left(ctx)
-		case <-pinned:
-			pinned, moves = nil, first.Behind()
-		case <-stalled:
-			moves = true
+		case wire.Pinned:
+			alarms.Pinned, move = false, first.Behind()
+		case wire.Stalled:
+			move = true
 		}
 	}
 	second := p.move(ctx, s, first, req)

@@ -101,7 +101,10 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 		return Reply{}, err
 	}
 	defer p.leave()
-	reply, _, err := p.do(ctx, req)
+	reply, sent, err := p.do(ctx, req)
+	if err == nil && reply.Attempts == 1 {
+		sent.recycle() // nobody else has it
+	}
 	return reply, err
 }
 
@@ -213,23 +216,29 @@ func (r *Request) bound(ctx context.Context) (context.Context, context.CancelFun
 
 // judge tells what follows from the answer, or from the error in place of one.
 func (s *sent) judge(ctx context.Context, req *Request, answer wire.Reply, err error, reply *Reply) (verdict.Verdict, error) {
+	switch {
+	case err != nil:
+		return req.failed(ctx, err)
+	case answer.Code != 0 || iproto.HasError(answer.Body):
+		return s.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body))
+	case req.Failure != nil:
+		if e := req.Failure(answer.Body); e != nil {
+			return s.answered(req.Kind, e)
+		}
+	}
+	return s.accept(ctx, req, answer, reply)
+}
+
+// failed judges the error in place of an answer.
+func (r *Request) failed(ctx context.Context, err error) (verdict.Verdict, error) {
 	var failure *wire.Error
 	switch {
-	case err == nil && answer.Code == 0 && !iproto.HasError(answer.Body):
-		if req.Failure != nil {
-			if e := req.Failure(answer.Body); e != nil {
-				return s.answered(req.Kind, e)
-			}
-		}
-		return s.accept(ctx, req, answer, reply)
-	case err == nil:
-		return s.answered(req.Kind, iproto.ParseError(answer.Code, answer.Body))
 	case !errors.As(err, &failure): // answered, with more than may be read
-		return judged(verdict.Left(req.Kind), err)
+		return judged(verdict.Left(r.Kind), err)
 	case ctx.Err() != nil:
-		return judged(verdict.Left(req.Kind), failure.Err)
+		return judged(verdict.Left(r.Kind), failure.Err)
 	default:
-		return judged(verdict.Lost(req.Kind), failure.Err)
+		return judged(verdict.Lost(r.Kind), failure.Err)
 	}
 }
 
@@ -256,6 +265,13 @@ type sent struct {
 	use    wire.Use      // of a prepared statement
 	stream *wire.Stream  // of a BEGIN
 	front  *wire.Pending // the vote in front of it
+}
+
+var sents = sync.Pool{New: func() any { return new(sent) }}
+
+func (s *sent) recycle() {
+	*s = sent{}
+	sents.Put(s)
 }
 
 // bodyError is a request that cannot be encoded for the server.
@@ -299,7 +315,8 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 	if req.Kind == verdict.Begin && !to.hasStreams() {
 		return nil, &UnsupportedError{to.known.Address, to.known.Version}
 	}
-	out := &sent{target: to, group: to.in.conns.kind(req)}
+	out := sents.Get().(*sent)
+	out.target, out.group = to, to.in.conns.kind(req)
 	conn, err := to.acquire(ctx, s, out.group, req.readsOnly())
 	if err != nil {
 		return nil, err

@@ -3,10 +3,10 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -54,29 +54,13 @@ type Conn struct {
 	greeting iproto.Greeting
 	watches  bool
 	flight   flight
-	stalled  alarm
-	pinned   alarm
+	stalled  atomic.Bool
+	pinned   atomic.Bool
 
 	statements *statements // nil if it keeps none
 }
 
-func newConn(budget *Budget) *Conn {
-	c := &Conn{flight: flight{budget: budget}}
-	c.stalled.reset()
-	c.pinned.reset()
-	return c
-}
-
-// neverQueued is the channel of every future that go-tarantool refused to
-// queue: it has one for all of them.
-var neverQueued = (&tarantool.Future{}).WaitChan()
-
-// Pending is a request on its way.
-type Pending struct {
-	conn    *Conn
-	request *request
-	future  *tarantool.Future
-}
+func newConn(budget *Budget) *Conn { return &Conn{flight: flight{budget: budget}} }
 
 // Send sends a request without waiting for its answer. counted tells that the
 // caller took room for it from the Budget, which is given back when the request
@@ -110,33 +94,6 @@ func (c *Conn) post(stream *tarantool.Stream, r *request) (Pending, error) {
 	return p, nil
 }
 
-// Done is closed when there is an answer, or will be none.
-func (p Pending) Done() <-chan struct{} { return p.future.WaitChan() }
-
-// Oldest tells whether of all that holds up its connection this is the oldest.
-func (p Pending) Oldest() bool { return p.conn.flight.isOldest(p.request) }
-
-// Behind tells whether two others that hold up its connection are older.
-func (p Pending) Behind() bool { return p.conn.flight.isBehind(p.request) }
-
-// Yield gives the request's room in the Budget to the caller, if it has any.
-func (p Pending) Yield() bool { return p.conn.flight.yield(p.request) }
-
-// Reply is the answer, once Done is closed. It may be asked for once. An error
-// is an *Error, but for ErrTooLarge.
-func (p Pending) Reply() (Reply, error) {
-	if _, err := p.future.GetResponse(); err != nil {
-		return Reply{}, &Error{Sent: true, Err: p.conn.why(p.future)}
-	}
-	reply := p.request.reply
-	*p.request = request{}
-	requests.Put(p.request)
-	if reply.Code == codeTooLarge && bytes.Equal(reply.Body, tooLargeBody) {
-		return Reply{}, ErrTooLarge
-	}
-	return reply, nil
-}
-
 // Do sends a request and waits for its answer, until ctx ends. An error is an
 // *Error, but for ErrTooLarge.
 func (c *Conn) Do(ctx context.Context, typ protocol.Type, body []byte) (Reply, error) {
@@ -147,15 +104,9 @@ func (c *Conn) Do(ctx context.Context, typ protocol.Type, body []byte) (Reply, e
 	if err != nil {
 		return Reply{}, err
 	}
-	if done := ctx.Done(); done == nil {
-		<-p.Done()
-	} else {
-		select {
-		case <-p.Done():
-		case <-done:
-			// The request stays where it is: its answer may still come.
-			return Reply{}, &Error{Sent: true, Err: context.Cause(ctx)}
-		}
+	if p.Wait(ctx, Alarms{}) == Left {
+		// The request stays where it is: its answer may still come.
+		return Reply{}, &Error{Sent: true, Err: context.Cause(ctx)}
 	}
 	return p.Reply()
 }
@@ -173,7 +124,7 @@ func (c *Conn) Greeting() iproto.Greeting { return c.greeting }
 // HeldUp tells whether new requests should go to another connection.
 func (c *Conn) HeldUp() bool {
 	since := c.flight.since.Load()
-	return since != 0 && clock()-since > int64(heldUp) || c.pinned.on.Load() || c.Receiving()
+	return since != 0 && clock()-since > int64(heldUp) || c.pinned.Load() || c.Receiving()
 }
 
 // Receiving tells of a large reply that has been on its way for a while: others
@@ -207,18 +158,18 @@ func (c *Conn) Silent() time.Duration { return time.Duration(clock() - c.frames.
 // up have both been unanswered; 0 if there are not two.
 func (c *Conn) WaitingPair() time.Duration { return c.flight.waitingPair() }
 
-// Stalled is closed while nobody should wait for this connection.
-func (c *Conn) Stalled() <-chan struct{} { return c.stalled.raised() }
-
 // SetStalled tells all who wait for the connection whether to.
-func (c *Conn) SetStalled(stalled bool) { c.stalled.set(stalled) }
+func (c *Conn) SetStalled(stalled bool) { c.alarm(&c.stalled, stalled) }
 
-// Pinned is closed while the server does not read this connection, as two of its
-// requests are unfinished: those behind them should not wait.
-func (c *Conn) Pinned() <-chan struct{} { return c.pinned.raised() }
+// SetPinned tells those behind the two oldest requests whether to wait: the server
+// does not read a connection of which two requests are unfinished.
+func (c *Conn) SetPinned(pinned bool) { c.alarm(&c.pinned, pinned) }
 
-// SetPinned tells those behind the two oldest requests whether to wait.
-func (c *Conn) SetPinned(pinned bool) { c.pinned.set(pinned) }
+func (c *Conn) alarm(alarm *atomic.Bool, raised bool) {
+	if alarm.Swap(raised) != raised && raised {
+		c.flight.ring()
+	}
+}
 
 // Ended tells whether the connection has ended.
 func (c *Conn) Ended() bool { return c.frames.ended.Load() }

@@ -112,9 +112,25 @@ func (f *flight) end() {
 	left := f.counted
 	f.count = 0
 	f.since.Store(0)
+	f.ringAll()
 	f.mu.Unlock()
 	if left > 0 {
 		f.budget.Give(left)
+	}
+}
+
+// ring has all who wait for one that holds the connection up look again.
+func (f *flight) ring() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended {
+		f.ringAll()
+	}
+}
+
+func (f *flight) ringAll() {
+	for r := f.oldest; r != nil; r = r.next {
+		ring(r.bell)
 	}
 }
 

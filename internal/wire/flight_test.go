@@ -56,41 +56,6 @@ func TestOldestOfAConnectionIsTheOneThatHoldsItUp(t *testing.T) {
 	assert.Zero(t, c.Waiting())
 }
 
-func TestAlarmWakesThoseWhoWait(t *testing.T) {
-	c := dial(t, fakepeer.Start(t, nil))
-	for name, tt := range map[string]struct {
-		set    func(bool)
-		raised func() <-chan struct{}
-	}{
-		"stalled": {c.SetStalled, c.Stalled},
-		"pinned":  {c.SetPinned, c.Pinned},
-	} {
-		t.Run(name, func(t *testing.T) {
-			raised := func() bool {
-				select {
-				case <-tt.raised():
-					return true
-				default:
-					return false
-				}
-			}
-			assert.False(t, raised())
-			waits := tt.raised()
-			for range 2 { // once more changes nothing
-				tt.set(true)
-				<-waits
-				assert.True(t, raised())
-			}
-			for range 2 {
-				tt.set(false)
-				assert.False(t, raised())
-			}
-			tt.set(true)
-			assert.True(t, raised())
-		})
-	}
-}
-
 func TestPinnedConnectionIsHeldUp(t *testing.T) {
 	c := dial(t, fakepeer.Start(t, nil))
 	for _, pinned := range []bool{false, true, false} {

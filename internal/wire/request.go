@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	protocol "github.com/tarantool/go-iproto"
 	"github.com/tarantool/go-tarantool/v2"
@@ -28,14 +29,34 @@ type request struct {
 	answered func(Reply) // of a PREPARE or UNPREPARE: called in the reader
 	// reply's body is a slice of a packet that belongs to this request alone.
 	reply Reply
+	over  atomic.Bool   // reply is there
+	bell  chan struct{} // rung for whoever waits to look again
 }
 
-var requests = sync.Pool{New: func() any { return new(request) }}
+var requests = sync.Pool{New: func() any { return &request{bell: make(chan struct{}, 1)} }}
 
 func newRequest(typ protocol.Type, body []byte, counted bool) *request {
 	r := requests.Get().(*request)
 	r.typ, r.body, r.counted = typ, body, counted
 	return r
+}
+
+// recycle makes an answered request one for others.
+func (r *request) recycle() {
+	bell := r.bell
+	select {
+	case <-bell:
+	default:
+	}
+	*r = request{bell: bell}
+	requests.Put(r)
+}
+
+func ring(bell chan struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default: // it has been rung
+	}
 }
 
 func (r *request) Type() protocol.Type { return r.typ }
@@ -63,6 +84,9 @@ func (r *request) Response(h tarantool.Header, body io.Reader) (tarantool.Respon
 	case r.answered != nil:
 		r.answered(r.reply)
 	}
+	bell := r.bell
+	r.over.Store(true) // from here on it may be another request
+	ring(bell)
 	return r, nil
 }
 
