@@ -91,6 +91,25 @@ func prepared(name string, on preparer) path {
 	}
 }
 
+// byID is direct, with queries repeated until one goes by the id of a prepared statement.
+func byID(name string, db *sql.DB, connector *tntsql.Connector) path {
+	way := direct(name, db)
+	byText := way.query
+	way.query = func(ctx context.Context, text string, args ...any) (any, error) {
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			before := connector.Stats().ByID
+			v, err := byText(ctx, text, args...)
+			switch {
+			case err != nil || connector.Stats().ByID > before:
+				return v, err
+			case time.Now().After(deadline):
+				return nil, errors.New("none went by id")
+			}
+		}
+	}
+	return way
+}
+
 func batched(name string, on tntsql.Execer) path {
 	return path{name,
 		func(ctx context.Context, text string, args ...any) error {
@@ -120,7 +139,8 @@ var inserts = map[string]struct {
 
 func TestEveryTypeGoesInAndComesOutByEveryPath(t *testing.T) {
 	rs := sharedSet(t)
-	db := open(t, "read_mode=rw")
+	db := open(t, "read_mode=rw", "stmt_cache=0")
+	cached, connector := openDSN(t, rs.DSN("read_mode=rw"))
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -130,7 +150,8 @@ func TestEveryTypeGoesInAndComesOutByEveryPath(t *testing.T) {
 		}
 		t.Run(typ.name, func(t *testing.T) {
 			columns := "ID INTEGER PRIMARY KEY, C " + typ.name
-			requireThereAndBack(t, table(t, rs, columns), typ.values, direct("DB", db), prepared("Stmt", db), direct("Conn", conn), batched("ExecBatch", db))
+			requireThereAndBack(t, table(t, rs, columns), typ.values,
+				direct("DB", db), prepared("Stmt", db), byID("DB, by id", cached, connector), direct("Conn", conn), batched("ExecBatch", db))
 			if rs.AtLeast(2, 10, 0) {
 				name := table(t, rs, columns)
 				tx := beginTx(t, db, nil)
