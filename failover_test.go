@@ -124,6 +124,7 @@ func TestReadsDoNotNoticeThatAReplicaIsKilled(t *testing.T) {
 	rs.Kill(2)
 	l.goesOn(t)
 	eventually(t, "notice", func() bool { return statusOf(connector, 2) == "down" })
+	assert.Equal(t, "unknown", connector.Topology().Instances[2].Role)
 	assert.Equal(t, map[int]bool{1: true}, servers(t, withMode(t, tntsql.ModeRO), rs, db))
 	require.NoError(t, rs.Restart(2))
 	eventually(t, "return", func() bool { return statusOf(connector, 2) == "running" })

@@ -25,7 +25,7 @@ type TopologyInstance struct {
 	ReplicaSet string // its uuid
 	Name       string // 3.x
 	Version    string
-	Role       string // "rw", "ro" or "unknown"
+	Role       string // "rw", "ro", or "unknown", also while there is no connection
 	// Status is "running", "orphan", "suspect" (no answer for probe_timeout),
 	// "connecting" (not tried yet), "down", "login refused", "shutdown",
 	// "unresolved" (Address is a name, or "srv" and a name, of which no
@@ -74,7 +74,7 @@ func topology(instances []discovery.Instance) []TopologyInstance {
 			ReplicaSet: in.ReplicaSet,
 			Name:       in.Name,
 			Version:    in.Version,
-			Role:       in.Role.String(),
+			Role:       role(&in),
 			Status:     in.Status,
 			Latency:    in.Latency,
 			Lag:        -1,
@@ -84,6 +84,13 @@ func topology(instances []discovery.Instance) []TopologyInstance {
 		}
 	}
 	return list
+}
+
+func role(in *discovery.Instance) string {
+	if !in.Connected() {
+		return discovery.RoleUnknown.String()
+	}
+	return in.Role.String()
 }
 
 // reason is the text of Err, without this package's prefix.

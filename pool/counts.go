@@ -81,7 +81,7 @@ func (p *Pool) Load(uuid string) (inFlight int, lag time.Duration) {
 		switch in := &v.Instances[i]; {
 		case uuid == "" || in.UUID != uuid:
 			continue
-		case in.Role == discovery.RoleRW:
+		case in.Role == discovery.RoleRW && in.Connected():
 			return v.instances[i].conns.inFlight(), 0
 		case in.Cover > 0:
 			return v.instances[i].conns.inFlight(), time.Duration(Now() - in.Cover)

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,4 +120,20 @@ func TestLagIsPolledFor(t *testing.T) {
 	votes := set[1].votes() - before
 	assert.Greater(t, votes, 8)
 	assert.Less(t, votes, 20)
+}
+
+func TestChecksOfTheLagAreNoChange(t *testing.T) {
+	t.Parallel()
+	_, o := lagging(t, 100, 100)
+	var changes atomic.Int32
+	o.Changed = func(*discovery.Snapshot) { changes.Add(1) }
+	p := openReady(t, o)
+	require.NoError(t, p.Wait(t.Context(), discovery.ModeRO, patience))
+	before := changes.Load()
+	cover := func() int64 { return p.Snapshot().Instances[1].Cover }
+	for range 3 {
+		last := cover()
+		require.Eventually(t, func() bool { return cover() > last }, patience, tick)
+	}
+	assert.Equal(t, before, changes.Load())
 }

@@ -165,7 +165,7 @@ func (p *Pool) SetCandidates(candidates []Candidate, unresolved []discovery.Inst
 		}
 	}
 	p.members, p.known, p.unresolved = members, known, unresolved
-	p.renew(true)
+	p.renew(true, true)
 }
 
 // Snapshot is the picture of the cluster as it is known now.
@@ -190,15 +190,16 @@ func (p *Pool) publish(in *instance, state discovery.Instance) {
 	regrouped := !same || !state.SamePeers(before)
 	wake := !same || state.Cover > before.Cover && (p.options.MaxLag > 0 || p.waiting.Load() > 0)
 	p.known[i] = state
-	p.renew(wake)
+	p.renew(wake, !same)
 	if regrouped {
 		signal(p.regrouped)
 	}
 }
 
 // renew publishes a snapshot of what is known. Latency and the last error are
-// there to be read: nobody who waits for an instance gains by them.
-func (p *Pool) renew(wake bool) {
+// there to be read: nobody who waits for an instance gains by them. changed tells of
+// a role, a status or the membership.
+func (p *Pool) renew(wake, changed bool) {
 	old := p.current.Load()
 	next := discovery.New(old.Snapshot, p.known, p.unresolved...)
 	if len(next.ReplicaSets) > 1 && !p.mixed {
@@ -224,7 +225,7 @@ func (p *Pool) renew(wake bool) {
 		return
 	}
 	close(old.next)
-	if p.options.Changed != nil {
+	if changed && p.options.Changed != nil {
 		p.options.Changed(next)
 	}
 }
