@@ -302,6 +302,28 @@ func TestRequestTimeoutIsForContextsWithoutADeadline(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+func TestRequestTimeoutOfStatements(t *testing.T) {
+	rs := tarantooltest.Start(t, tarantooltest.Instances(1))
+	db, _ := openDSN(t, rs.DSN("read_mode=rw", "request_timeout=50ms"))
+	name := table(t, rs, "ID INTEGER PRIMARY KEY")
+	mustExec(t, db, "INSERT INTO "+name+" VALUES (1)")
+	for range 3 { // by id at last
+		require.Equal(t, int64(1), valueOf[int64](t, t.Context(), db, "SELECT ID FROM "+name+" WHERE ID = ?", 1))
+	}
+	require.NoError(t, rs.Stop(0))
+	requirePrompt(t, 50*time.Millisecond, 150*time.Millisecond, func() {
+		err := db.QueryRowContext(t.Context(), "SELECT ID FROM "+name+" WHERE ID = ?", 1).Scan(new(int))
+		assert.ErrorContains(t, err, "no answer within request_timeout (50ms)")
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.NotErrorIs(t, err, tntsql.ErrOutcomeUnknown)
+	})
+	requirePrompt(t, 50*time.Millisecond, 150*time.Millisecond, func() {
+		_, err := db.ExecContext(t.Context(), "INSERT INTO "+name+" VALUES (2)")
+		requireOutcomeUnknown(t, err, context.DeadlineExceeded, rs.UUID(0))
+	})
+	require.NoError(t, rs.Continue(0))
+}
+
 func TestADeadlineOfAReadIsTheContextsErrorOnly(t *testing.T) {
 	rs := tarantooltest.Start(t, tarantooltest.Instances(1))
 	db, _ := openDSN(t, rs.DSN("read_mode=rw"))

@@ -121,6 +121,19 @@ func TestScanTypesReceiveTheValuesOfTheirColumns(t *testing.T) {
 	}
 }
 
+func TestNamesOfColumnsAreTheCallersToChange(t *testing.T) {
+	db := open(t)
+	for range 3 {
+		rows, err := db.QueryContext(t.Context(), `SELECT 1 AS "a"`)
+		require.NoError(t, err)
+		names, err := rows.Columns()
+		require.NoError(t, err)
+		assert.Equal(t, []string{"a"}, names)
+		names[0] = "changed"
+		require.NoError(t, rows.Close())
+	}
+}
+
 func TestColumnCase(t *testing.T) {
 	const query = `SELECT 1 AS "UPPER", 2 AS "Mixed", 3 AS "lower", 4 AS "ÄÖ_1", 5`
 	for params, want := range map[string][]string{

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +29,13 @@ var (
 	_ driver.RowsColumnTypeLength           = (*rows)(nil)
 )
 
-// Columns is empty for a statement without a result set.
+// Columns is empty for a statement without a result set. The names are the caller's:
+// GORM writes into them.
 func (r *rows) Columns() []string {
 	if r.result.Columns == nil {
 		return nil
 	}
-	return r.result.Columns.Names
+	return slices.Clone(r.result.Columns.Names)
 }
 
 func (r *rows) Next(dest []driver.Value) error {

@@ -18,19 +18,24 @@ const oldestPatience = 5
 // answer counts.
 func (p *Pool) await(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
 	moves := req.moves() && reply.Attempts < maxSent
-	for alarms, move := (wire.Alarms{Stalled: moves, Pinned: moves}), false; !move; {
+	alarms := wire.Alarms{Stalled: moves, Pinned: moves, Timeout: req.timeoutBeside(ctx)}
+	for move := false; !move; {
 		switch first.Wait(ctx, alarms) {
 		case wire.Answered:
 			answer, err := first.Reply()
 			return first, answer, err
 		case wire.Left:
 			return first, wire.Reply{}, left(ctx)
+		case wire.Expired:
+			return first, wire.Reply{}, &wire.Error{Sent: true, Err: &timeoutError{req.Timeout}}
 		case wire.Pinned:
 			alarms.Pinned, move = false, first.Behind()
 		case wire.Stalled:
 			move = true
 		}
 	}
+	ctx, cancel := req.bound(ctx, first.Age())
+	defer cancel()
 	second := p.move(ctx, s, first, req)
 	if second == nil {
 		return wait(ctx, first)

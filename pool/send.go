@@ -191,8 +191,6 @@ func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Reques
 	}
 	reply.Attempts++
 	reply.Served = to.known
-	ctx, cancel := req.bound(ctx)
-	defer cancel()
 	sent, answer, err := p.await(ctx, s, sent, req, reply)
 	if answer.Unprepared {
 		sent, answer, err = p.byText(ctx, s, sent, req, reply)
@@ -205,14 +203,31 @@ func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Reques
 	return sent, v, err
 }
 
-// bound applies request_timeout to a context without a deadline.
-func (r *Request) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, bounded := ctx.Deadline(); bounded || r.Timeout <= 0 {
+// timeoutBeside is request_timeout for a context without a deadline, else 0.
+func (r *Request) timeoutBeside(ctx context.Context) time.Duration {
+	if _, bounded := ctx.Deadline(); bounded {
+		return 0
+	}
+	return r.Timeout
+}
+
+// bound applies what is left of request_timeout to a context without a deadline.
+func (r *Request) bound(ctx context.Context, passed time.Duration) (context.Context, context.CancelFunc) {
+	timeout := r.timeoutBeside(ctx)
+	if timeout <= 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, r.Timeout,
-		fmt.Errorf("no answer within request_timeout (%v): %w", r.Timeout, context.DeadlineExceeded))
+	return context.WithTimeoutCause(ctx, timeout-passed, &timeoutError{timeout})
 }
+
+// timeoutError is the end of request_timeout.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("no answer within request_timeout (%v): %v", e.after, context.DeadlineExceeded)
+}
+
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // judge tells what follows from the answer, or from the error in place of one.
 func (s *sent) judge(ctx context.Context, req *Request, answer wire.Reply, err error, reply *Reply) (verdict.Verdict, error) {
@@ -235,7 +250,7 @@ func (r *Request) failed(ctx context.Context, err error) (verdict.Verdict, error
 	switch {
 	case !errors.As(err, &failure): // answered, with more than may be read
 		return judged(verdict.Left(r.Kind), err)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || errors.As(failure.Err, new(*timeoutError)):
 		return judged(verdict.Left(r.Kind), failure.Err)
 	default:
 		return judged(verdict.Lost(r.Kind), failure.Err)

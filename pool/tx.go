@@ -95,7 +95,7 @@ func (t *Tx) Served() *discovery.Instance { return t.known }
 // cannot go on.
 func (t *Tx) Do(ctx context.Context, req *Request) (Reply, error) {
 	reply := Reply{Served: t.known}
-	ctx, cancel := req.bound(ctx)
+	ctx, cancel := req.bound(ctx, 0)
 	defer cancel()
 	if err := t.usable(ctx); err != nil {
 		return reply, err

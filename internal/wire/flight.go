@@ -22,6 +22,9 @@ type flight struct {
 	ended   bool
 	oldest  *request
 	newest  *request
+
+	expiry     *time.Timer // of the deadlines; nil before the first
+	nextExpiry int64       // when it is over; 0 if it is not set
 }
 
 // add counts a request that is about to be sent. It is false if the connection
@@ -113,6 +116,9 @@ func (f *flight) end() {
 	f.count = 0
 	f.since.Store(0)
 	f.ringAll()
+	if f.expiry != nil {
+		f.expiry.Stop()
+	}
 	f.mu.Unlock()
 	if left > 0 {
 		f.budget.Give(left)
@@ -125,6 +131,46 @@ func (f *flight) ring() {
 	defer f.mu.Unlock()
 	if !f.ended {
 		f.ringAll()
+	}
+}
+
+// expect has whoever waits for the request look again after the deadline.
+func (f *flight) expect(r *request, deadline int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.deadline = deadline
+	f.expireAt(deadline)
+}
+
+// expireAt sets the one timer of all deadlines, unless it is over earlier. Most
+// requests are answered long before theirs.
+func (f *flight) expireAt(deadline int64) {
+	if f.ended || f.nextExpiry != 0 && f.nextExpiry <= deadline {
+		return
+	}
+	f.nextExpiry = deadline
+	if left := time.Duration(deadline - clock()); f.expiry == nil {
+		f.expiry = time.AfterFunc(left, f.expire)
+	} else {
+		f.expiry.Reset(left)
+	}
+}
+
+// expire rings for those whose deadline is over.
+func (f *flight) expire() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.nextExpiry = 0
+	now := clock()
+	for r := f.oldest; r != nil && !f.ended; r = r.next {
+		switch {
+		case r.deadline == 0:
+		case r.deadline <= now:
+			r.deadline = 0
+			ring(r.bell)
+		default:
+			f.expireAt(r.deadline)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/tarantool/go-tarantool/v2"
 )
@@ -27,25 +28,29 @@ type Event uint8
 const (
 	Answered Event = iota // there is an answer, or will be none
 	Left                  // the context has ended
+	Expired               // the timeout is over
 	Stalled               // nobody should wait for the connection
 	Pinned                // those behind its two oldest requests should not
 )
 
-// Alarms are the events of a connection that a wait ends for.
-type Alarms struct{ Stalled, Pinned bool }
+// Alarms are what a wait ends for, beside the answer and its context.
+type Alarms struct {
+	Stalled, Pinned bool
+	Timeout         time.Duration // since the request was sent; 0 is none
+}
 
 // Wait waits until there is an answer, or will be none, until ctx ends, or for an
 // alarm. A request has a bell of its own for all of that: a select of channels that
-// all requests share would have them wait for each other.
+// all requests share would have them wait for each other, and the connection has one
+// timer for the timeouts of all.
 func (p Pending) Wait(ctx context.Context, a Alarms) Event {
-	r, left := p.request, ctx.Done()
-	if !r.holdsUp() { // and is not in the list of those that alarms reach
-		select {
-		case <-p.Done():
-			return Answered
-		case <-left:
-			return Left
-		}
+	r := p.request
+	if !r.holdsUp() { // and is not in the list of those whose bells are rung
+		return p.waitAlone(ctx, a.Timeout)
+	}
+	left, deadline := ctx.Done(), p.deadline(a.Timeout)
+	if deadline != 0 {
+		p.conn.flight.expect(r, deadline)
 	}
 	for {
 		switch {
@@ -55,6 +60,8 @@ func (p Pending) Wait(ctx context.Context, a Alarms) Event {
 			return Pinned
 		case a.Stalled && p.conn.stalled.Load():
 			return Stalled
+		case deadline != 0 && clock() >= deadline:
+			return Expired
 		}
 		if left == nil {
 			<-r.bell
@@ -65,6 +72,30 @@ func (p Pending) Wait(ctx context.Context, a Alarms) Event {
 		case <-left:
 			return Left
 		}
+	}
+}
+
+func (p Pending) deadline(timeout time.Duration) int64 {
+	if timeout <= 0 {
+		return 0
+	}
+	return p.request.sent + int64(timeout)
+}
+
+func (p Pending) waitAlone(ctx context.Context, timeout time.Duration) Event {
+	var over <-chan time.Time
+	if deadline := p.deadline(timeout); deadline != 0 {
+		timer := time.NewTimer(time.Duration(deadline - clock()))
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-p.Done():
+		return Answered
+	case <-ctx.Done():
+		return Left
+	case <-over:
+		return Expired
 	}
 }
 
@@ -84,6 +115,9 @@ func (p Pending) Reply() (Reply, error) {
 	}
 	return reply, nil
 }
+
+// Age is how long ago the request was sent.
+func (p Pending) Age() time.Duration { return time.Duration(clock() - p.request.sent) }
 
 // Oldest tells whether of all that holds up its connection this is the oldest.
 func (p Pending) Oldest() bool { return p.conn.flight.isOldest(p.request) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,6 +56,34 @@ func TestWaitEndsWithTheConnection(t *testing.T) {
 		assert.Equal(t, wire.Answered, <-over)
 		_, err := pending.Reply()
 		assert.ErrorContains(t, err, "as users do")
+	}
+}
+
+func TestTimeoutsEndTheWaitsThatHaveOne(t *testing.T) {
+	for _, typ := range []protocol.Type{protocol.IPROTO_EXECUTE, protocol.IPROTO_CALL} {
+		p := fakepeer.Start(t, nil)
+		held := hold(p, typ)
+		c := dial(t, p)
+		begun := time.Now()
+		over := make(chan time.Duration, 3)
+		for _, timeout := range []time.Duration{time.Hour, 40 * time.Millisecond, 80 * time.Millisecond, 20 * time.Millisecond} {
+			pending := send(t, c, typ)
+			go func() {
+				if pending.Wait(t.Context(), wire.Alarms{Timeout: timeout}) == wire.Expired {
+					over <- timeout
+				}
+			}()
+		}
+		for _, timeout := range []time.Duration{20, 40, 80} {
+			assert.Equal(t, timeout*time.Millisecond, <-over)
+			assert.GreaterOrEqual(t, time.Since(begun), timeout*time.Millisecond)
+		}
+		(<-held)()
+		pending := send(t, c, typ)
+		for range 4 {
+			(<-held)()
+		}
+		assert.Equal(t, wire.Answered, pending.Wait(t.Context(), wire.Alarms{Timeout: time.Hour}))
 	}
 }
 

@@ -24,6 +24,7 @@ type request struct {
 	conn       *Conn
 	sent       int64 // clock() when it was handed to go-tarantool
 	prev, next *request
+	deadline   int64 // when whoever waits is to be told; 0 is never. Guarded by the flight
 
 	prepared *prepared   // executed by its id
 	answered func(Reply) // of a PREPARE or UNPREPARE: called in the reader
