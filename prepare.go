@@ -40,42 +40,63 @@ func (c *cluster) keepsPrepared(s *sqltext.Statement) bool {
 
 // prepared are the texts that a server has been asked to prepare.
 type prepared struct {
-	mu    sync.Mutex
-	texts *bytecache.Cache[struct{}]
+	mu     sync.Mutex
+	texts  *bytecache.Cache[struct{}]
+	asking map[string]*question
+}
+
+// question is one about a text that is on its way.
+type question struct {
+	answered chan struct{}
+	err      error // of the text
 }
 
 func newPrepared(limit int) *prepared {
-	return &prepared{texts: bytecache.New[struct{}](limit)}
+	return &prepared{texts: bytecache.New[struct{}](limit), asking: make(map[string]*question)}
 }
 
-// claim tells whether the caller is to ask about the text.
-func (p *prepared) claim(query string) bool {
+// once has the text asked about if it has not been, and gives the answer to all who
+// want it meanwhile. Others than those about the text are the caller's alone.
+func (p *prepared) once(ctx context.Context, query string, ask func() error) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, ok := p.texts.Get(query); ok {
-		return false
+	if _, known := p.texts.Get(query); known {
+		p.mu.Unlock()
+		return nil
 	}
-	p.texts.Add(query, struct{}{}, 0)
-	return true
-}
+	if q := p.asking[query]; q != nil {
+		p.mu.Unlock()
+		select {
+		case <-q.answered:
+			return q.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	q := &question{answered: make(chan struct{})}
+	p.asking[query] = q
+	p.mu.Unlock()
 
-// forget leaves the text to the next who prepares it.
-func (p *prepared) forget(query string) {
+	err := ask()
+	if isAboutTheText(err) {
+		q.err = err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.texts.Remove(query)
+	delete(p.asking, query)
+	if err == nil {
+		p.texts.Add(query, struct{}{}, 0)
+	}
+	close(q.answered)
+	return err
 }
 
 // prepare has an instance prepare the text, the first time. The error is the
 // server's about the text.
 func (c *Conn) prepare(ctx context.Context, query string, text *sqltext.Statement) error {
-	if !c.prepares(query, text) || !c.connector.prepared.claim(query) {
+	if !c.prepares(query, text) {
 		return nil
 	}
-	err := c.askToPrepare(ctx, query, text)
-	if err != nil {
-		c.connector.prepared.forget(query)
-	}
+	err := c.connector.prepared.once(ctx, query, func() error { return c.askToPrepare(ctx, query, text) })
 	if ctx.Err() == nil && !isAboutTheText(err) {
 		return nil // its use may succeed
 	}

@@ -2,6 +2,7 @@ package tntsql_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -37,6 +38,13 @@ func TestPrepareTellsOfTheTextOnceAndForAll(t *testing.T) {
 		return stmt.Close()
 	})
 	assert.Equal(t, 2, asked())
+	underLoad(t, 16, 32, func(ctx context.Context, _ int) error {
+		if _, err := db.PrepareContext(ctx, "SELEC 1"); err == nil {
+			return errors.New("no error, though another one is told of it")
+		}
+		return nil
+	})
+	before += asked() - 2
 
 	for range 2 {
 		stmt, err := db.PrepareContext(t.Context(), "INSERT INTO t VALUES (?, ?)")

@@ -85,9 +85,10 @@ func race(ctx context.Context, first, second *sent) (*sent, wire.Reply, error) {
 func (p *Pool) move(ctx context.Context, s *selection, first *sent, req *Request) *sent {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	answered := first.Done() // taken here: once it is answered, first may be another's
 	go func() {
 		select {
-		case <-first.Done(): // though the second waits for room or a connection
+		case <-answered: // though the second waits for room or a connection
 			cancel()
 		case <-ctx.Done():
 		}

@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -318,4 +319,36 @@ func TestFirstAnswerCountsWhileTheSecondWaitsForRoom(t *testing.T) {
 		}
 	}
 	close(full)
+}
+
+// One that looks for another place may be answered, and be another request, before all
+// that was begun for it has ended.
+func TestReadsThatLookForAnotherPlaceAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, 0, watched)
+	o := probing(s)
+	o.ProbeTimeout, o.ConnsPerInstance = 20*time.Millisecond, 1
+	p := openReady(t, o)
+	warm(t, p, discovery.ModeRW)
+	var readers sync.WaitGroup
+	over := time.Now().Add(time.Second)
+	for range 32 {
+		readers.Go(func() {
+			for time.Now().Before(over) {
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(1500*time.Microsecond))
+				_, _ = p.Do(ctx, request(discovery.ModeAny, verdict.Read))
+				cancel()
+			}
+		})
+	}
+	for time.Now().Before(over) {
+		ready := make(chan struct{})
+		s.On(0, fakepeer.Late(ready))
+		<-time.After(40 * time.Millisecond)
+		s.On(0, nil)
+		close(ready)
+		<-time.After(15 * time.Millisecond)
+	}
+	readers.Wait()
+	do(t, p, request(discovery.ModeAny, verdict.Read))
 }

@@ -11,11 +11,11 @@ import (
 
 // encode appends the request's body to the buffer: by the id of a statement that
 // the connection has prepared, if it has.
-func (s *sent) encode(ctx context.Context, req *Request, buffer *[]byte) error {
+func (s *sent) encode(ctx context.Context, sel *selection, req *Request, buffer *[]byte) error {
 	if req.Type == protocol.IPROTO_PREPARE {
 		return nil // the connection does
 	}
-	if req.Text.SQL != "" && !s.byText {
+	if req.Text.SQL != "" && !sel.byText {
 		s.use = s.conn.Use(req.Text)
 	}
 	encoded := false
@@ -42,10 +42,11 @@ func (s *sent) encode(ctx context.Context, req *Request, buffer *[]byte) error {
 }
 
 // byText sends a statement once more to the instance that no longer knows its id,
-// and so has not run it.
+// and so has not run it. From here on it goes by text, wherever it moves to.
 func (p *Pool) byText(ctx context.Context, s *selection, first *sent, req *Request, reply *Reply) (*sent, wire.Reply, error) {
+	s.byText = true
+	reply.Attempts--
 	to := first.target
-	to.byText = true
 	to.roomless = !to.in.conns.budget.Try()
 	second, err := to.start(ctx, s, req)
 	if err != nil {
@@ -55,7 +56,17 @@ func (p *Pool) byText(ctx context.Context, s *selection, first *sent, req *Reque
 		}
 		return first, wire.Reply{}, &wire.Error{Err: err}
 	}
+	reply.Attempts++
 	return p.await(ctx, s, second, req, reply)
+}
+
+// ranByText has the connection note that it has run the statement by its text: one
+// that fails is not prepared, since it may be another client's settings by which a
+// server would prepare it.
+func (s *sent) ranByText(req *Request) {
+	if _, byID := s.use.ID(); !byID && req.Text.SQL != "" && req.Type == protocol.IPROTO_EXECUTE {
+		s.conn.UsedByText(req.Text)
+	}
 }
 
 // prepared is the number of statements that connections keep prepared.

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -156,6 +157,56 @@ func TestAReadGoesElsewhereIfItCannotGoByText(t *testing.T) {
 	reply := do(t, p, req)
 	assert.Equal(t, 2, reply.Attempts)
 	assert.Equal(t, set[1].uuid, reply.Served.UUID)
+}
+
+// What goes by text since an id has expired does so wherever it moves.
+func TestAReadThatMovesGoesByNoOtherIDThatHasExpired(t *testing.T) {
+	set := startSet(t, watched, 1)
+	for _, s := range set {
+		s.On(protocol.IPROTO_PREPARE, prepares(t))
+	}
+	o := options(set...)
+	o.Wire.Statements, o.ProbeTimeout = 1, 50*time.Millisecond
+	p := openTold(t, o)
+	for _, mode := range []discovery.Mode{discovery.ModePreferRW, discovery.ModeRO} {
+		for range 2 {
+			req := readStatement()
+			req.Mode = mode
+			do(t, p, req)
+		}
+	}
+	require.Eventually(t, func() bool { return p.Counts().Prepared == 2 }, patience, tick)
+	for i, s := range set {
+		s.onExecute(func(session *fakepeer.Session, r fakepeer.Request) bool {
+			if isByID(r) {
+				session.Error(r.Sync, protocol.ER_SQL_EXECUTE, expired)
+				return true
+			}
+			return i == 0 // it hangs
+		})
+	}
+	set[0].On(protocol.IPROTO_VOTE, func(*fakepeer.Session, fakepeer.Request) bool { return true })
+	req := readStatement()
+	req.Mode = discovery.ModePreferRW
+	reply := do(t, p, req)
+	assert.Equal(t, set[1].uuid, reply.Served.UUID)
+	assert.Equal(t, []bool{false, false, true, false}, set[0].byID())
+	assert.Equal(t, []bool{false, false, false}, set[1].byID())
+}
+
+func TestATextThatFailsIsNotPrepared(t *testing.T) {
+	set, p := startPreparing(t, 0)
+	set[0].onExecute(func(session *fakepeer.Session, r fakepeer.Request) bool {
+		session.Error(r.Sync, protocol.ER_SQL_EXECUTE, "Scanning is not allowed")
+		return true
+	})
+	for range 5 {
+		_, err := p.Do(t.Context(), readStatement())
+		require.Error(t, err)
+	}
+	set[0].onExecute(nil)
+	do(t, p, readStatement())
+	assert.Empty(t, set[0].Requests(protocol.IPROTO_PREPARE))
 }
 
 func TestASchemaThatChangesExpiresIDsBeforeTheyFail(t *testing.T) {

@@ -140,7 +140,7 @@ func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 				continue
 			}
 			reason := ReasonLost
-			if reply.Attempts == before {
+			if reply.Attempts <= before {
 				reason = ReasonUnsent
 			}
 			p.resend(ctx, to.known, reason, err)
@@ -197,6 +197,9 @@ func (p *Pool) attempt(ctx context.Context, s *selection, to target, req *Reques
 	}
 	reply.Served = sent.known
 	v, err := sent.judge(ctx, req, answer, err, reply)
+	if err == nil {
+		sent.ranByText(req)
+	}
 	if err != nil && !errors.As(err, new(*iproto.ServerError)) {
 		p.abandon(sent)
 	}
@@ -250,6 +253,8 @@ func (r *Request) failed(ctx context.Context, err error) (verdict.Verdict, error
 	switch {
 	case !errors.As(err, &failure): // answered, with more than may be read
 		return judged(verdict.Left(r.Kind), err)
+	case !failure.Sent: // in the second place, after the first did nothing
+		return verdict.Unsent(r.Kind), failure.Err
 	case ctx.Err() != nil || errors.As(failure.Err, new(*timeoutError)):
 		return judged(verdict.Left(r.Kind), failure.Err)
 	default:
@@ -263,7 +268,6 @@ type target struct {
 	known    *discovery.Instance
 	view     *view
 	roomless bool // no room was taken for the request
-	byText   bool // it goes by no id
 }
 
 // target is the i-th instance of the view.
@@ -340,7 +344,7 @@ func (to target) ready(ctx context.Context, s *selection, req *Request, buffer *
 	if req.Kind == verdict.Begin {
 		out.stream = conn.NewStream()
 	}
-	if err := out.encode(ctx, req, buffer); err != nil {
+	if err := out.encode(ctx, s, req, buffer); err != nil {
 		return nil, err
 	}
 	if req.Mode == discovery.ModeRW && req.Kind != verdict.Read && acceptsWritesReadOnly(conn.Greeting().Version) {
@@ -360,7 +364,7 @@ func (s *sent) send(req *Request, body []byte) (wire.Pending, error) {
 	case req.Type == protocol.IPROTO_PREPARE:
 		return s.conn.Prepare(req.Text, !s.roomless)
 	case req.Text.SQL != "":
-		return s.conn.Execute(req.Text, s.use, body, !s.roomless)
+		return s.conn.Execute(s.use, body, !s.roomless)
 	}
 	return s.conn.Send(req.Type, body, !s.roomless)
 }

@@ -38,6 +38,7 @@ func (e *NoInstanceError) Unwrap() error { return e.Err }
 
 // selection is one request's search for an instance.
 type selection struct {
+	byText  bool // the request goes by no id of a prepared statement
 	pool    *Pool
 	mode    discovery.Mode
 	timeout time.Duration // for all its waiting together

@@ -4,7 +4,8 @@ import "unsafe"
 
 // slabs are where the values of a result of many rows are put, many to an allocation: one
 // for each value would take a third of the time that decoding takes. What is handed out
-// stays as it is, so a value that outlives the others keeps its slab, 1 KiB at most.
+// stays as it is, so a value that outlives the others keeps its slab, and a short text
+// those of its neighbours: 4 KiB at most. A long text has an allocation of its own.
 type slabs struct {
 	ints   []int64
 	floats []float64
@@ -58,7 +59,7 @@ func (s *slabs) float(n float64) any {
 }
 
 func (s *slabs) text(n string) any {
-	if s == nil || n == "" {
+	if s == nil || n == "" || len(n) > slabLongest {
 		return n
 	}
 	var v any = ""

@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +48,36 @@ func TestValuesOfManyRowsStayAsTheyAre(t *testing.T) {
 		require.Equal(t, want(i), row)
 		clear(binary)
 	}
+}
+
+func TestAShortTextKeepsNoLongNeighbours(t *testing.T) {
+	const rows, long = 320, 100 << 10
+	body := appendArrayLen([]byte{0x82, 0x32}, 2)
+	for range 2 {
+		body = append(body, 0x82, 0x00, 0xa1, 'A', 0x01, 0xa1, 'a')
+	}
+	body = appendArrayLen(append(body, 0x30), rows)
+	text := strings.Repeat("x", long)
+	for i := range rows {
+		body = appendString(appendString(appendArrayLen(body, 2), fmt.Sprint("key ", i)), text)
+	}
+	r, err := ParseExecute(body, nil)
+	require.NoError(t, err)
+	before := heap()
+	keys, row := make([]any, rows), make([]driver.Value, 2)
+	for i := range keys {
+		require.NoError(t, r.Next(row))
+		keys[i] = row[0]
+	}
+	clear(row)
+	require.Less(t, heap(), before+100*rows+slack)
+	runtime.KeepAlive(keys)
+	runtime.KeepAlive(body)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

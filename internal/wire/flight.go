@@ -116,6 +116,7 @@ func (f *flight) end() {
 	f.count = 0
 	f.since.Store(0)
 	f.ringAll()
+	f.oldest, f.newest = nil, nil // they may be used again
 	if f.expiry != nil {
 		f.expiry.Stop()
 	}
@@ -162,7 +163,7 @@ func (f *flight) expire() {
 	defer f.mu.Unlock()
 	f.nextExpiry = 0
 	now := clock()
-	for r := f.oldest; r != nil && !f.ended; r = r.next {
+	for r := f.oldest; r != nil; r = r.next {
 		switch {
 		case r.deadline == 0:
 		case r.deadline <= now:
@@ -208,7 +209,7 @@ func (f *flight) isOldest(r *request) bool {
 func (f *flight) isBehind(r *request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.oldest != r && (f.oldest == nil || f.oldest.next != r)
+	return !f.ended && f.oldest != r && (f.oldest == nil || f.oldest.next != r)
 }
 
 func (r *request) holdsUp() bool {

@@ -128,17 +128,18 @@ func (c *Conn) Drop(u Use) {
 	}
 }
 
-// Execute sends an EXECUTE of the text, by the id of the Use if it has one, as
-// Send does. The second request that goes by text has the text prepared beside
-// it.
-func (c *Conn) Execute(t Text, u Use, body []byte, counted bool) (Pending, error) {
+// Execute sends an EXECUTE, by the id of the Use if it has one, as Send does.
+func (c *Conn) Execute(u Use, body []byte, counted bool) (Pending, error) {
 	r := newRequest(protocol.IPROTO_EXECUTE, body, counted)
 	r.prepared = u.of
-	p, err := c.post(nil, r)
-	if err == nil && u.of == nil && c.statements != nil {
-		c.statements.usedByText(t)
+	return c.post(nil, r)
+}
+
+// UsedByText notes that the server has run the text. The second time has it prepared.
+func (c *Conn) UsedByText(t Text) {
+	if s := c.statements; s != nil && s.keeps(t) && s.begins(t) {
+		_, _ = c.Prepare(t, true) // unsent, the connection has ended
 	}
-	return p, err
 }
 
 // Prepare sends a PREPARE of the text. What becomes of the id on the server is
@@ -166,13 +167,6 @@ func (c *Conn) Prepared() int {
 // current tells whether the id is the server's, as far as is known: any change
 // of the schema expires all.
 func (s *statements) current(p *prepared) bool { return !p.stale && p.schema == s.schema.Load() }
-
-// usedByText notes a use of a text, and has it prepared if that is due.
-func (s *statements) usedByText(t Text) {
-	if s.keeps(t) && s.begins(t) {
-		_, _ = s.conn.Prepare(t, true) // unsent, the connection has ended
-	}
-}
 
 // begins tells whether the text is to be prepared now, for which it takes room.
 func (s *statements) begins(t Text) bool {
@@ -291,10 +285,11 @@ func (p *prepared) putOff() {
 	p.next = clock() + int64(p.wait)
 }
 
-// retire has the id unprepared once no EXECUTE of it is unanswered.
+// retire has the id unprepared once no EXECUTE of it is unanswered. By then it may
+// have been unprepared already, and be another's.
 func (s *statements) retire(p *prepared) {
 	p.leaving.Store(true)
-	if p.uses.Load() == 0 && !p.unpreparing {
+	if p.uses.Load() == 0 && !p.unpreparing && s.ids[p.id] == p {
 		p.unpreparing = true
 		s.gone = append(s.gone, p)
 	}

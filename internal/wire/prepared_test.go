@@ -125,13 +125,17 @@ func read(sql string) wire.Text {
 // begin sends a statement as the pool does.
 func (c *client) begin(t *testing.T, text wire.Text) wire.Pending {
 	t.Helper()
-	use := c.Use(text)
+	return c.execute(t, text, c.Use(text))
+}
+
+func (c *client) execute(t *testing.T, text wire.Text, use wire.Use) wire.Pending {
+	t.Helper()
 	body, err := iproto.AppendExecute(nil, text.SQL, nil, c.Greeting().Version)
 	if id, ok := use.ID(); ok {
 		body, err = iproto.AppendExecuteID(nil, id, nil, c.Greeting().Version)
 	}
 	require.NoError(t, err)
-	pending, err := c.Execute(text, use, body, false)
+	pending, err := c.Execute(use, body, false)
 	require.NoError(t, err)
 	return pending
 }
@@ -139,11 +143,16 @@ func (c *client) begin(t *testing.T, text wire.Text) wire.Pending {
 func (c *client) run(t *testing.T, texts ...wire.Text) (last wire.Reply) {
 	t.Helper()
 	for _, text := range texts {
-		pending := c.begin(t, text)
+		use := c.Use(text)
+		_, byID := use.ID()
+		pending := c.execute(t, text, use)
 		<-pending.Done()
 		var err error
 		last, err = pending.Reply()
 		require.NoError(t, err)
+		if !byID && last.Code == 0 {
+			c.UsedByText(text)
+		}
 	}
 	return last
 }
