@@ -5,7 +5,7 @@ FUZZTIME = 5s
 
 # The modules below the root. go.work is for editors: it leaves out those that need a newer Go
 # than the root, so nothing here uses it.
-MODULES = bench cmd/tntsql internal/failover internal/itest metrics/prometheus migrate/golangmigrate migrate/goose usql usql/dburl
+MODULES = bench cmd/tntsql gormtarantool internal/failover internal/itest metrics/prometheus migrate/golangmigrate migrate/goose usql usql/dburl
 export GOWORK = off
 
 .PHONY: demo test lint tidy failover-report bench fuzz tarantool
