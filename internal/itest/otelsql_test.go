@@ -269,3 +269,62 @@ func TestOtelsqlOverAConnector(t *testing.T) {
 	_, err = connector.Connect(t.Context())
 	assert.ErrorIs(t, err, tntsql.ErrClosed, "closing the handle closes the Connector beneath")
 }
+
+func TestOtelsqlSpansNameTheInstance(t *testing.T) {
+	db, spans := openInstanceTraced(t)
+	createTable(t, db, "traced_instance", "id INTEGER PRIMARY KEY, name STRING")
+	checkInstances(t, spans,
+		func(ctx context.Context) error {
+			_, err := db.ExecContext(ctx, "INSERT INTO traced_instance VALUES (:id, :name)", sql.Named("id", 1), sql.Named("name", "Ann"))
+			return err
+		},
+		func(ctx context.Context) error {
+			var one int
+			return db.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+		})
+	for name, change := range map[string]func(context.Context) error{
+		"batch": func(ctx context.Context) error {
+			_, err := tntsql.ExecBatch(ctx, db,
+				tntsql.Query{SQL: "UPDATE traced_instance SET name = ? WHERE id = ?", Args: []any{"Eve", 1}},
+				tntsql.Query{SQL: "INSERT INTO traced_instance VALUES (2, 'Bob')"})
+			return err
+		},
+		"delete": func(ctx context.Context) error {
+			_, err := db.ExecContext(ctx, "DELETE FROM traced_instance WHERE id = ?", 2)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spans.Reset()
+			require.NoError(t, change(t.Context()))
+			got := spans.GetSpans()
+			require.Equal(t, []otelsql.Method{otelsql.MethodConnExec}, names(got))
+			assert.Equal(t, masterUUID(), instanceOf(got[0]))
+		})
+	}
+}
+
+func TestOtelsqlRecordsTransactions(t *testing.T) {
+	needStreams(t)
+	db, spans := openInstanceTraced(t)
+	createTable(t, db, "traced_tx", "id INTEGER PRIMARY KEY")
+	tests := map[otelsql.Method]func(*sql.Tx) error{
+		otelsql.MethodTxCommit:   (*sql.Tx).Commit,
+		otelsql.MethodTxRollback: (*sql.Tx).Rollback,
+	}
+	for end, run := range tests {
+		t.Run(string(end), func(t *testing.T) {
+			spans.Reset()
+			tx, err := db.BeginTx(t.Context(), nil)
+			require.NoError(t, err)
+			_, err = tx.ExecContext(t.Context(), "INSERT INTO traced_tx VALUES (?)", len(end))
+			require.NoError(t, err)
+			require.NoError(t, run(tx))
+			got := spans.GetSpans()
+			require.Equal(t, []otelsql.Method{otelsql.MethodConnBeginTx, otelsql.MethodConnExec, end}, names(got))
+			for _, span := range got[:2] { // database/sql gives the end of a transaction no context
+				assert.Equal(t, masterUUID(), instanceOf(span), span.Name)
+			}
+		})
+	}
+}
