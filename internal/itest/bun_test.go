@@ -242,13 +242,17 @@ func TestBunBatch(t *testing.T) {
 	assert.Equal(t, []string{"Tartu", "O'Higgins", "Umeå"}, names)
 }
 
-// Clauses that Tarantool does not have are not left out silently.
+// What Tarantool does not have is an error of the server, or left out by bun.
 func TestBunWithoutUpserts(t *testing.T) {
 	db := openBun(t)
 	towns := createTowns(t, db)
 	_, err := db.NewInsert().Model(&towns[0]).On("CONFLICT DO NOTHING").Exec(t.Context())
 	var answered *tntsql.Error
 	require.ErrorAs(t, err, &answered)
+	_, err = db.NewUpdate().Model(&towns).Column("name").Bulk().Exec(t.Context())
+	require.ErrorAs(t, err, &answered)
+	_, err = db.NewInsert().Model(&town{ID: 9}).Returning("*").Exec(t.Context())
+	require.NoError(t, err, "it is left out")
 	_, err = db.NewInsert().Model(&towns[0]).Ignore().Exec(t.Context())
 	assert.True(t, tntsql.IsUniqueViolation(err), err)
 }
