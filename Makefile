@@ -16,7 +16,9 @@ demo: tarantool
 test: tarantool
 	scripts/install.sh cc
 	go test -race ./...
-	@for module in $(MODULES); do echo "in $$module"; go -C $$module test -race ./... || exit 1; done
+	@for module in $(MODULES); do echo "in $$module"; \
+		if go -C $$module list -m 2>&1 | grep 'requires go >='; then echo "skipped: it needs a newer Go"; continue; fi; \
+		go -C $$module test -race ./... || exit 1; done
 	go -C usql/dburl test -modfile=latest.mod -race ./...
 
 lint:
