@@ -13,9 +13,10 @@ export GOWORK = off
 demo: tarantool
 	@go run ./examples/demo
 
+# One package at a time: tests of timeouts want a processor.
 test: tarantool
 	scripts/install.sh cc
-	go test -race ./...
+	go test -race -p 1 ./...
 	@for module in $(MODULES); do echo "in $$module"; \
 		if go -C $$module list -m 2>&1 | grep 'requires go >='; then echo "skipped: it needs a newer Go"; continue; fi; \
 		go -C $$module test -race ./... || exit 1; done

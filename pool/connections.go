@@ -83,11 +83,11 @@ func (c *connections) markPinned(answered time.Duration) {
 }
 
 // pairs tells whether a connection has two statements that have been unanswered
-// for longer than quickCheck, and since the time given.
-func (c *connections) pairs(since time.Duration) bool {
+// for longer than least, and since the time given.
+func (c *connections) pairs(least, since time.Duration) bool {
 	return slices.ContainsFunc(c.all(), func(conn *wire.Conn) bool {
 		waiting := conn.WaitingPair()
-		return waiting > quickCheck && waiting < since
+		return waiting > least && waiting < since
 	})
 }
 

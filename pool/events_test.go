@@ -31,7 +31,7 @@ func TestPushedRolesNeedNoPollAndNoGrant(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			set := startSet(t, version, 1)
-			p := openTold(t, options(set...))
+			p := openTold(t, options(set...).Unhurried())
 			votes := set[0].votes() + set[1].votes()
 			for i := range 10 {
 				from, to := i%2, (i+1)%2
@@ -260,7 +260,7 @@ func TestLeaderNamedInARefusalIsAskedFirst(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			set := startSet(t, version, 2)
-			p := openReady(t, options(set...))
+			p := openReady(t, options(set...).Unhurried())
 			other, leader := set[1], set[2]
 			set[0].onExecute(fakepeer.NameLeader(leader.uuid))
 			set[0].On(protocol.IPROTO_VOTE, func(s *fakepeer.Session, r fakepeer.Request) bool {

@@ -1,6 +1,17 @@
 package pool
 
-import "github.com/tntsql/tntsql/discovery"
+import (
+	"time"
+
+	"github.com/tntsql/tntsql/discovery"
+)
+
+// Unhurried are options of a pool that asks no instance because a request is
+// unanswered: on a slow machine that is so at any time.
+func (o Options) Unhurried() Options {
+	o.quickCheck = time.Hour
+	return o
+}
 
 // Room is how much of max_in_flight is taken at each instance.
 func (p *Pool) Room() (taken []int) {

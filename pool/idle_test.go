@@ -24,7 +24,7 @@ func TestIdlePoolOnlyPolls(t *testing.T) {
 			s := startServer(t, 0, version)
 			o := options(s)
 			o.RefreshInterval = refresh
-			p := openReady(t, o)
+			p := openReady(t, o.Unhurried())
 			warm(t, p, discovery.ModeRW)
 			if version == watched {
 				armed(t, s)

@@ -128,7 +128,7 @@ func (in *instance) round(asked bool) {
 		}
 	case in.state.Status == statusShutdown:
 		in.finish()
-	case asked || in.wantsPeers() || !in.pushed() || in.conns.waiting() > quickCheck:
+	case asked || in.wantsPeers() || !in.pushed() || in.conns.waiting() > in.pool.options.quickCheck:
 		in.check()
 	}
 	in.standBy()

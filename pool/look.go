@@ -54,8 +54,8 @@ func (in *instance) look() bool {
 	if in.control == nil || in.control.Ended() {
 		return false
 	}
-	checked := time.Since(in.checked)
-	return in.conns.waiting() > quickCheck && checked > checkSpacing || in.conns.pairs(checked)
+	quick, checked := in.pool.options.quickCheck, time.Since(in.checked)
+	return in.conns.waiting() > quick && checked > checkSpacing || in.conns.pairs(quick, checked)
 }
 
 func (in *instance) hasWork() bool { return in.conns.inFlight() > 0 || in.conns.waiting() > 0 }

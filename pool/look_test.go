@@ -73,17 +73,14 @@ func TestLargeReplyOnItsWayIsASignOfLife(t *testing.T) {
 			first := begin(t.Context(), p, request(discovery.ModePreferRW, verdict.Read))
 			arrived(t, set[0], 2)
 			behind := begin(t.Context(), p, request(discovery.ModePreferRW, verdict.Read))
-			for _, tt := range []struct {
-				read     <-chan outcome
-				attempts int
-			}{{first, 1}, {behind, 2}} { // which does not wait behind it
-				o := <-tt.read
+			for most, read := range map[int]<-chan outcome{1: first, 2: behind} { // which does not wait behind it
+				o := <-read
 				if limit > pieces<<16 {
 					require.NoError(t, o.err)
 				} else {
 					require.ErrorIs(t, o.err, wire.ErrTooLarge)
 				}
-				assert.Equal(t, tt.attempts, o.Attempts)
+				assert.LessOrEqual(t, o.Attempts, most)
 			}
 			assert.Equal(t, 1, set[1].executed(), "another connection of the same instance serves it")
 		})

@@ -5,6 +5,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -67,6 +68,8 @@ type Options struct {
 	Changed func(*discovery.Snapshot)
 	// Resending, if it is set, is called before a request is sent again.
 	Resending func(ctx context.Context, from *discovery.Instance, reason Reason, err error)
+
+	quickCheck time.Duration // 0 is the constant
 }
 
 // Pool is the connections to all instances. One goroutine owns each instance;
@@ -117,6 +120,7 @@ func Open(o Options) *Pool {
 	if o.Greet == nil {
 		o.Greet = func(context.Context, *wire.Conn) error { return nil }
 	}
+	o.quickCheck = cmp.Or(o.quickCheck, quickCheck)
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{
 		options:   o,

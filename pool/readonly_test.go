@@ -90,7 +90,7 @@ func TestOtherRequestsHaveNoVoteInFront(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			set := startSet(t, tt.version, 1)
-			p := openReady(t, options(set...))
+			p := openReady(t, options(set...).Unhurried())
 			votes := set[0].votes() + set[1].votes()
 			for range 20 {
 				_, err := p.Do(t.Context(), request(tt.mode, tt.kind))
@@ -224,7 +224,7 @@ func TestNoRowsOnTheMasterCount(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			set := startSet(t, version, 1)
-			p := openReady(t, options(set...))
+			p := openReady(t, options(set...).Unhurried())
 			for _, s := range set {
 				s.onExecute(changedNothing)
 			}

@@ -39,7 +39,7 @@ func TestWaitingRequestWakesWhenAnInstanceIsPromoted(t *testing.T) {
 
 func TestNobodyIsPolledWhileNobodyWaits(t *testing.T) {
 	set := startSet(t, unwatched, 0)
-	p := openReady(t, options(set...))
+	p := openReady(t, options(set...).Unhurried())
 	votes := set[0].votes()
 	for range 100 {
 		_, err := p.Do(t.Context(), request(discovery.ModeAny, verdict.Read))
@@ -117,7 +117,7 @@ func TestRolesArePolledForFasterWhileSomebodyWaits(t *testing.T) {
 func TestPushWakesThoseWhoWaitAndNobodyPolls(t *testing.T) {
 	const waiters = 50
 	set := startSet(t, watched, 1)
-	p := openReady(t, options(set...))
+	p := openReady(t, options(set...).Unhurried())
 	set[0].SetReadOnly(true)
 	waitFor(t, p, roleOf(0, discovery.RoleRO))
 	votes := set[0].votes() + set[1].votes()
