@@ -109,10 +109,10 @@ func (*Dialector) BindVarTo(writer clause.Writer, _ *gorm.Statement, _ any) {
 	_ = writer.WriteByte('?')
 }
 
-// QuoteTo writes a name in double quotes, its parts between dots each, folded if
-// names are folded here.
+// QuoteTo writes a name in double quotes, its parts between dots each. Where names are
+// folded, it is in upper case, or without quotes if the server does the same to it.
 func (d *Dialector) QuoteTo(writer clause.Writer, name string) {
-	quoteTo(writer, name, d.fold)
+	quoteTo(writer, name, d.fold, !d.server.version.atLeast(3, 0))
 }
 
 // Explain is a statement with its values in it, for logs and for DDL.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/tntsql/tntsql"
 	"github.com/tntsql/tntsql/gormtarantool"
@@ -99,4 +100,34 @@ func TestFoldedNames(t *testing.T) {
 	exact := openWith(t, gormtarantool.New(gormtarantool.Config{DSN: dsn(), FoldNames: gormtarantool.FoldNever}), quiet())
 	assert.False(t, exact.Migrator().HasTable(&city{}))
 	assert.True(t, exact.Migrator().HasTable("CITIES"))
+}
+
+// keyworded has columns that are keywords: some on every server, some since 2.11, some
+// in certain places only.
+type keyworded struct {
+	ID      int
+	User    string `gorm:"index"`
+	Number  int
+	Order   int
+	Group   int
+	Limit   int
+	Key     int
+	Action  int
+	Seqscan int
+	Map     int
+	Count   int
+}
+
+func (keyworded) TableName() string { return "transaction" }
+
+func TestKeywordsAsNames(t *testing.T) {
+	db := open(t, quiet())
+	migrate(t, db, &keyworded{})
+	want := keyworded{1, "Ann", 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	require.NoError(t, db.Create(&want).Error)
+	require.NoError(t, db.Model(&want).Updates(map[string]any{"number": 20, "action": 70, "count": 100}).Error)
+	var got keyworded
+	conditions := map[string]any{"user": "Ann", "number": 20, "key": 6, "seqscan": 8, "map": 9, "count": 100}
+	require.NoError(t, db.Where(conditions).Order(clause.OrderByColumn{Column: clause.Column{Name: "limit"}}).Take(&got).Error)
+	assert.Equal(t, keyworded{1, "Ann", 20, 3, 4, 5, 6, 70, 8, 9, 100}, got)
 }

@@ -7,10 +7,11 @@ import (
 )
 
 // Folding says when the names that GORM writes are folded to upper case. Tarantool
-// 2.x does that to every name without quotes, and GORM quotes its own: without
-// folding, Where("name = ?") would not find GORM's column "name" there. A name
-// with an upper-case letter, or that begins with an underscore, as system
-// spaces do, is never folded.
+// 2.x does that to every name without quotes. If GORM quoted its own as they are,
+// Where("name = ?") would not find its column "name" there. So on 2.x they are
+// written without quotes, and the server folds them as it does those in raw SQL;
+// a keyword, or any name on 3.x, is quoted in upper case. A name with an upper-case
+// letter, or that begins with an underscore, as system spaces do, is never folded.
 type Folding uint8
 
 const (
@@ -52,9 +53,9 @@ func (d *Dialector) stored(name string) string { return folded(name, d.fold) }
 // known is a stored name as GORM knows it.
 func (d *Dialector) known(name string) string { return unfolded(name, d.fold) }
 
-// quoteTo quotes each part of a dotted name. A part that has quotes already is
-// written as it is.
-func quoteTo(writer clause.Writer, name string, fold bool) {
+// quoteTo quotes each part of a dotted name, unless it need not be where the server
+// folds. A part that has quotes already is written as it is.
+func quoteTo(writer clause.Writer, name string, fold, serverFolds bool) {
 	for first := true; ; first = false {
 		if !first {
 			_ = writer.WriteByte('.')
@@ -62,13 +63,10 @@ func quoteTo(writer clause.Writer, name string, fold bool) {
 		var part string
 		var quoted, more bool
 		part, name, quoted, more = cutPart(name)
-		if quoted {
-			_, _ = writer.WriteString(part)
-		} else {
-			_ = writer.WriteByte('"')
-			_, _ = writer.WriteString(escapeQuotes(folded(part, fold)))
-			_ = writer.WriteByte('"')
+		if !quoted && !(fold && serverFolds && plain(part)) {
+			part = `"` + escapeQuotes(folded(part, fold)) + `"`
 		}
+		_, _ = writer.WriteString(part)
 		if !more {
 			return
 		}

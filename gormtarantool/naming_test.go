@@ -1,38 +1,58 @@
 package gormtarantool
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestQuotedNames(t *testing.T) {
-	for name, want := range map[string]struct{ exact, folded string }{
-		"users":             {`"users"`, `"USERS"`},
-		"users.id":          {`"users"."id"`, `"USERS"."ID"`},
-		"userName":          {`"userName"`, `"userName"`},
-		"Manager__id":       {`"Manager__id"`, `"Manager__id"`},
-		"_vspace":           {`"_vspace"`, `"_vspace"`},
-		"größe":             {`"größe"`, `"GRÖSSE"`},
-		`a"b`:               {`"a""b"`, `"A""B"`},
-		`"a.b".c`:           {`"a.b"."c"`, `"a.b"."C"`},
-		`"a""b"`:            {`"a""b"`, `"a""b"`},
-		`"a"b`:              {`"""a""b"`, `"""A""B"`},
-		"a..b":              {`"a".""."b"`, `"A".""."B"`},
-		"":                  {`""`, `""`},
-		`x"; DROP TABLE t;`: {`"x""; DROP TABLE t;"`, `"x""; DROP TABLE t;"`},
+	for name, want := range map[string]struct{ exact, upper, byServer string }{
+		"users":             {`"users"`, `"USERS"`, `users`},
+		"users.id":          {`"users"."id"`, `"USERS"."ID"`, `users.id`},
+		"c1_":               {`"c1_"`, `"C1_"`, `c1_`},
+		"1c":                {`"1c"`, `"1C"`, `"1C"`},
+		"users.number":      {`"users"."number"`, `"USERS"."NUMBER"`, `users."NUMBER"`},
+		"key":               {`"key"`, `"KEY"`, `"KEY"`},
+		"userName":          {`"userName"`, `"userName"`, `"userName"`},
+		"Manager__id":       {`"Manager__id"`, `"Manager__id"`, `"Manager__id"`},
+		"USERS":             {`"USERS"`, `"USERS"`, `"USERS"`},
+		"_vspace":           {`"_vspace"`, `"_vspace"`, `"_vspace"`},
+		"größe":             {`"größe"`, `"GRÖßE"`, `"GRÖßE"`}, // Go has no single upper-case letter for ß
+		"two words":         {`"two words"`, `"TWO WORDS"`, `"TWO WORDS"`},
+		`a"b`:               {`"a""b"`, `"A""B"`, `"A""B"`},
+		`"a.b".c`:           {`"a.b"."c"`, `"a.b"."C"`, `"a.b".c`},
+		`"a""b"`:            {`"a""b"`, `"a""b"`, `"a""b"`},
+		`"a"b`:              {`"""a""b"`, `"""A""B"`, `"""A""B"`},
+		"a..b":              {`"a".""."b"`, `"A".""."B"`, `a."".b`},
+		"":                  {`""`, `""`, `""`},
+		`x"; drop table t;`: {`"x""; drop table t;"`, `"X""; DROP TABLE T;"`, `"X""; DROP TABLE T;"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for fold, want := range map[bool]string{false: want.exact, true: want.folded} {
+			quote := func(fold, serverFolds bool) string {
 				var b strings.Builder
-				quoteTo(&b, name, fold)
-				if name == "größe" && fold {
-					want = `"GRÖßE"` // Go has no single upper-case letter for it
-				}
-				assert.Equal(t, want, b.String())
+				quoteTo(&b, name, fold, serverFolds)
+				return b.String()
 			}
+			assert.Equal(t, want.exact, quote(false, false))
+			assert.Equal(t, want.exact, quote(false, true))
+			assert.Equal(t, want.upper, quote(true, false))
+			assert.Equal(t, want.byServer, quote(true, true))
 		})
+	}
+}
+
+func TestPlainNames(t *testing.T) {
+	require.True(t, slices.IsSorted(keywords))
+	for name, want := range map[string]bool{
+		"users": true, "user_id": true, "c1": true,
+		"": false, "1c": false, "_c": false, "User": false, "größe": false, "a b": false, "a-b": false,
+		"user": false, "seqscan": false, "key": false,
+	} {
+		assert.Equal(t, want, plain(name), name)
 	}
 }
 
