@@ -149,9 +149,13 @@ func TestWhatMarksASession(t *testing.T) {
 			return tx.Commit()
 		}, true},
 		"an outcome that is unknown": {func(ctx context.Context, db *sql.DB) error {
-			ended, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+			err := db.QueryRowContext(tntsql.WithMode(ctx, tntsql.ModeRW), "SELECT 1").Scan(new(int)) // opens a connection
+			if err != nil {
+				return err
+			}
+			ended, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 			defer cancel()
-			_, err := tntsql.Call(ended, db, tntsql.ModeRW, "pause", 0.1)
+			_, err = tntsql.Call(ended, db, tntsql.ModeRW, "pause", 0.5)
 			if !errors.Is(err, tntsql.ErrOutcomeUnknown) {
 				return fmt.Errorf("no unknown outcome: %w", err)
 			}
