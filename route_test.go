@@ -137,7 +137,7 @@ var statements = []struct {
 
 func TestStatementsAreServedWhereTheirKindAndModeSay(t *testing.T) {
 	rs := sharedSet(t)
-	db := open(t, quiet, "seq_scan=true", "conns_per_instance=1") // a new one would execute SET SESSION
+	db := open(t, quiet, "seq_scan=true", "conns_per_instance=1", "stmt_cache=0") // nothing else is sent
 	full := table(t, rs, "ID INTEGER PRIMARY KEY, W STRING")
 	empty := table(t, rs, "ID INTEGER PRIMARY KEY, W STRING")
 	connectAll(t, rs, db)
