@@ -200,7 +200,7 @@ func (c *Conn) do(ctx context.Context, req *pool.Request) (pool.Reply, error) {
 		return reply, outward(ctx, err, reply.Served)
 	}
 	mode := Mode(req.Mode)
-	req.After = c.after(ctx, mode)
+	c.marked(ctx, req)
 	reply, err := c.pool.Do(ctx, req)
 	if err = outward(ctx, err, reply.Served); err != nil && (req.Kind == verdict.Call || req.Calls) {
 		err = partly(err)

@@ -120,6 +120,7 @@ var brokenDSNs = []struct{ dsn, want string }{
 	{"tarantool://app:s3cr3t@h/?seq_scan=1", "seq_scan: want true or false"},
 	{"tarantool://app:s3cr3t@h/?discovery=s3cr3t", "discovery: want static or replication"},
 	{"tarantool://app:s3cr3t@h/?tls=s3cr3t", "tls: want disable, verify-full, verify-ca or skip-verify"},
+	{"tarantool://localhost:3301/?timeout=5s", `unknown parameter "timeout"; did you mean "request_timeout"?`},
 	{"tarantool://app:s3cr3t@h/?request_timeout=5", "request_timeout: a duration needs a unit, such as 5s or 300ms"},
 	{"tarantool://app:s3cr3t@h/?request_timeout=s3cr3t", "request_timeout: want a duration, such as 5s or 300ms"},
 	{"tarantool://app:s3cr3t@h/?request_timeout=9999999h", "request_timeout: want a duration, such as 5s or 300ms"},

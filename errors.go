@@ -137,6 +137,9 @@ func (e *Error) hint() string {
 		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
 			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"
 		}
+		if strings.Contains(e.Message, "for user 'guest'") {
+			return "the DSN names no user"
+		}
 		if strings.Contains(e.Message, "space 'ephemeral'") {
 			return "UPDATE, DELETE and INSERT of several rows need box.schema.user.grant(user, 'read', 'universe')"
 		}

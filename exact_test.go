@@ -141,7 +141,7 @@ func TestDecimalsKeepEveryDigitAtEveryScale(t *testing.T) {
 		assert.ErrorContains(t, err, fmt.Sprintf("parameter 1: a DECIMAL of Tarantool %s has at most %d digits", version, len(digits)))
 	}
 	_, err := db.ExecContext(t.Context(), "SELECT ?", tntsql.Decimal("12,50"))
-	assert.ErrorContains(t, err, `parameter 1: not a decimal number: "12,50"`)
+	assert.ErrorContains(t, err, `parameter 1: not a decimal number`)
 }
 
 // scaledInt has the methods of shopspring's decimal.

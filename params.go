@@ -136,6 +136,9 @@ func paramsOf(c *Config) []param {
 // nearestParam returns the parameter that name is probably a misspelling of, or "".
 func nearestParam(name string) string {
 	name = strings.ToLower(name)
+	if ours, ok := otherNames[name]; ok {
+		return ours
+	}
 	nearest, least := "", 3
 	for _, p := range params {
 		if d := editDistance(name, p.name, least); d < least && d < len(p.name)/2 {
@@ -143,6 +146,13 @@ func nearestParam(name string) string {
 		}
 	}
 	return nearest
+}
+
+// otherNames are what other drivers call parameters, in lower case.
+var otherNames = map[string]string{
+	"timeout": "request_timeout", "readtimeout": "request_timeout", "connecttimeout": "connect_timeout", "dialtimeout": "connect_timeout",
+	"sslmode": "tls", "ssl": "tls", "readpreference": "read_mode", "target_session_attrs": "read_mode",
+	"maxpoolsize": "conns_per_instance", "pool_max_conns": "conns_per_instance", "statement_cache_capacity": "stmt_cache",
 }
 
 // editDistance is Levenshtein's, or limit if the lengths alone make it that much.

@@ -130,7 +130,7 @@ func (c *Conn) askToPrepare(ctx context.Context, query string, text *sqltext.Sta
 	}
 	c.bound(req)
 	req.Timeout = c.connector.config.ConnectTimeout
-	req.After = c.after(ctx, ModeAny)
+	c.marked(ctx, req)
 	reply, err := c.pool.Do(ctx, req)
 	if err = outward(ctx, err, reply.Served); !isAboutSchema(err) || reply.Served.Role == discovery.RoleRW {
 		return err

@@ -54,16 +54,17 @@ func (c *Conn) sessionOf(ctx context.Context) *session {
 	return &c.own
 }
 
-// after is the mark that what runs under the mode must see; 0 is none.
-func (c *Conn) after(ctx context.Context, mode Mode) int64 {
-	if mode == ModeRO || mode == ModeRW {
-		return 0
+// marked sets the mark that the request must see. DDL marks all sessions, also that of
+// a statement whose program has begun none: without a master that alone does not hold
+// it back.
+func (c *Conn) marked(ctx context.Context, req *pool.Request) {
+	s, mode := c.sessionOf(ctx), Mode(req.Mode)
+	if s == nil || mode == ModeRO || mode == ModeRW {
+		return
 	}
-	s := c.sessionOf(ctx)
-	if s == nil {
-		return 0
-	}
-	return max(s.mark.Load(), c.connector.schema.mark.Load())
+	own := s.mark.Load()
+	req.After = max(own, c.connector.schema.mark.Load())
+	req.Yields = own == 0 && s == &c.own
 }
 
 // wrote marks the session after a request that may have written, also if it is not

@@ -265,3 +265,20 @@ func TestCallThatFailsAfterItWroteMarks(t *testing.T) {
 	_, err = tntsql.Eval(tntsql.WithSession(t.Context()), db, tntsql.ModePreferRO, "return 1")
 	require.NoError(t, err)
 }
+
+// What is of no session waits for no master.
+func TestDDLHoldsBackNoPlainReadsWithoutAMaster(t *testing.T) {
+	rs := ownSet(t, 3)
+	db, connector := openDSN(t, rs.DSN("selection_timeout=300ms"))
+	knowsAll(t, connector)
+	mustExec(t, db, "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+	inStep(t, rs)
+	rs.Kill(0)
+	eventually(t, "notice", func() bool { return statusOf(connector, 0) == "down" })
+	ctx, info := tntsql.Capture(t.Context())
+	_, err := firstValue(ctx, db, "SELECT COUNT(*) FROM t")
+	require.NoError(t, err)
+	assert.NotEqual(t, rs.UUID(0), info.Instance.UUID)
+	_, err = firstValue(tntsql.WithSession(t.Context()), db, "SELECT COUNT(*) FROM t")
+	assert.ErrorIs(t, err, tntsql.ErrNoInstance, "a session waits")
+}

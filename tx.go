@@ -92,7 +92,7 @@ func (c *Conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		Writes: !readOnly && mode != ModeRO,
 	}
 	c.bound(req)
-	req.After = c.after(ctx, mode)
+	c.marked(ctx, req)
 	begun := false
 	defer func() {
 		if !begun { // a Trace has panicked

@@ -59,6 +59,10 @@ func (s *selection) choose(v *view, turn uint64, tried []string) int {
 	if held {
 		s.held(false)
 	}
+	if held && s.yields {
+		s.after = 0
+		return s.choose(v, turn, tried)
+	}
 	return -1
 }
 

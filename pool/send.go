@@ -50,6 +50,8 @@ type Request struct {
 	// After, unless it is 0, is a mark: replicas serve it only if they have all
 	// that was acknowledged before.
 	After int64
+	// Yields tells that the mark does not hold it back if there is no writer.
+	Yields bool
 	// Selection is how long it waits for an instance of its mode.
 	Selection time.Duration
 	// Timeout is from sending to the reply, for a context without a deadline;
@@ -111,7 +113,7 @@ func (p *Pool) Do(ctx context.Context, req *Request) (Reply, error) {
 // do returns also what was answered, if something was.
 func (p *Pool) do(ctx context.Context, req *Request) (Reply, *sent, error) {
 	p.counts.picks[req.Mode].Add(1)
-	s := selection{pool: p, mode: req.Mode, timeout: req.Selection, after: req.After}
+	s := selection{pool: p, mode: req.Mode, timeout: req.Selection, after: req.After, yields: req.Yields}
 	var reply Reply
 	for {
 		to, err := s.next(ctx)

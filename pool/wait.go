@@ -43,6 +43,7 @@ type selection struct {
 	mode    discovery.Mode
 	timeout time.Duration // for all its waiting together
 	after   int64         // the mark that a replica must cover
+	yields  bool          // unless there is no writer
 	waited  time.Duration
 	missed  []string         // uuids that could not serve it when they were last tried, until something changes
 	why     map[string]error // the last reason, by uuid

@@ -164,7 +164,8 @@ func (t *tool) explain(err error) string {
 
 // bare is an error's text for one line of a terminal, without the driver's prefix.
 func bare(err error) string {
-	return printable(strings.TrimPrefix(err.Error(), "tntsql: "))
+	text := strings.TrimPrefix(err.Error(), "tntsql: ")
+	return printable(strings.Join(strings.Fields(text), " ")) // cobra's suggestions have lines of their own
 }
 
 // atMost bounds the number of arguments.

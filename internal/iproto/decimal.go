@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -60,7 +61,7 @@ const maxDecimalZeros = 100
 
 // appendDecimalText appends the extension for a number such as "-12.5e3".
 func appendDecimalText(b []byte, text string, server Version) ([]byte, error) {
-	invalid := func() error { return fmt.Errorf("not a decimal number: %.100q", text) }
+	invalid := func() error { return errors.New("not a decimal number") } // without a value, which may be a secret
 	number, exponent := text, int64(0)
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
 		var err error

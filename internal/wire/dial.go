@@ -64,11 +64,14 @@ func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 	c := newConn(o.Budget)
 	d := &dialer{address: address, options: o, conn: c}
 	if err := d.connect(ctx); err != nil {
-		if c.frames != nil {
-			_ = c.frames.Close()
-		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
+		}
+		if c.frames != nil {
+			_ = c.frames.Close()
+			if ctx.Err() != nil {
+				err = fmt.Errorf("%w: the port is open, but nothing there greets and logs in as Tarantool does", err)
+			}
 		}
 		return nil, err
 	}

@@ -459,6 +459,7 @@ func TestAnIDThatNeverWorksIsTriedEverLess(t *testing.T) {
 	assert.Equal(t, slices.Repeat([]string{"EXECUTE SELECT a"}, 10), p.sent())
 	assert.Eventually(t, func() bool {
 		c.run(t, a)
+		c.settle(t)
 		return c.hasID(a)
 	}, patienceFor, tick)
 }
