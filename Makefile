@@ -3,12 +3,15 @@
 GOLANGCI_LINT = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME = 5s
 
+# Flags of the fault suite: -long, -run names, -seed n, -out directory; -h prints them.
+FAULTS =
+
 # The modules below the root. go.work is for editors: it leaves out those that need a newer Go
 # than the root, so nothing here uses it.
-MODULES = bench cmd/tntsql gormtarantool internal/failover internal/itest metrics/prometheus migrate/golangmigrate migrate/goose usql usql/dburl
+MODULES = bench cmd/tntsql gormtarantool internal/failover internal/faults internal/itest metrics/prometheus migrate/golangmigrate migrate/goose usql usql/dburl
 export GOWORK = off
 
-.PHONY: demo test lint tidy failover-report bench fuzz tarantool
+.PHONY: demo test lint tidy failover-report faults bench fuzz tarantool
 
 demo: tarantool
 	@go run ./examples/demo
@@ -34,6 +37,9 @@ tidy:
 
 failover-report: tarantool
 	go -C internal/failover run ./cmd/failover-report -out results
+
+faults: tarantool
+	go -C internal/faults run ./cmd/faults $(FAULTS)
 
 bench: tarantool
 	go -C bench run ./cmd/tntsql-bench -out results

@@ -47,7 +47,7 @@ func (t *Trial) keepBusy(deadline time.Duration) error {
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		t.Note("the SELECT was sent %d times, and its caller left after %s", info.Attempts, duration(time.Since(begun)))
+		t.Note("the SELECT was sent %d times, and its caller left after %s", info.Attempts, Duration(time.Since(begun)))
 		return t.noteDeaf()
 	})
 }
@@ -58,7 +58,7 @@ func (t *Trial) noteDeaf() error {
 		if err != nil {
 			return err
 		}
-		t.Note("instance %d was deaf for %s", i, duration(deaf))
+		t.Note("instance %d was deaf for %s", i, Duration(deaf))
 	}
 	return nil
 }

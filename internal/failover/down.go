@@ -59,6 +59,6 @@ func eachReaderOnce(r *Result) string {
 
 // waitsIdly bounds the CPU a second of all workers waiting for any instance.
 func waitsIdly(r *Result) string {
-	r.Notes = append(r.Notes, fmt.Sprintf("%d waiting requests took %s of CPU a second", writerCount+readerCount, duration(r.WaitingCPU)))
+	r.Notes = append(r.Notes, fmt.Sprintf("%d waiting requests took %s of CPU a second", writerCount+readerCount, Duration(r.WaitingCPU)))
 	return within("the CPU time a second while no instance was up", r.WaitingCPU, r.slack(50*time.Millisecond))
 }

@@ -10,5 +10,5 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard) // go-tarantool's pool
-	goleak.VerifyTestMain(m, proxyLinks...)
+	goleak.VerifyTestMain(m, ProxyLinks...)
 }

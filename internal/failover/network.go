@@ -140,6 +140,6 @@ func (t *Trial) readBig() error {
 	if size != t.bigRows()*bigRow {
 		return fmt.Errorf("a big reply has %d bytes, not %d", size, t.bigRows()*bigRow)
 	}
-	t.Note("%d MiB in %s, sent %d times", size>>20, duration(time.Since(begun)), info.Attempts)
+	t.Note("%d MiB in %s, sent %d times", size>>20, Duration(time.Since(begun)), info.Attempts)
 	return rows.Err()
 }

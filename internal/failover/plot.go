@@ -50,29 +50,29 @@ func Plot(w io.Writer, results []*Result) error {
 			servers = append(servers, r.Server.Version)
 		}
 	}
-	d := newDrawing(marginLeft+len(servers)*(panelWidth+columnGap), marginTop+len(names)*(panelHeight+rowGap))
+	d := NewDrawing(marginLeft+len(servers)*(panelWidth+columnGap), marginTop+len(names)*(panelHeight+rowGap))
 	d.legend()
 	for i, server := range servers {
-		d.text(columnAt(i), marginTop-12, "start", 13, textColour, "Tarantool "+server)
+		d.Text(columnAt(i), marginTop-12, "start", 13, textColour, "Tarantool "+server)
 	}
 	for i, name := range names {
-		d.text(12, rowAt(i)+14, "start", 13, textColour, name)
+		d.Text(12, rowAt(i)+14, "start", 13, textColour, name)
 	}
 	for _, r := range ran {
 		x, y := columnAt(slices.Index(servers, r.Server.Version)), rowAt(slices.Index(names, r.Scenario.Name))
 		p := panel{d, r.Driver.Timeline.span, x, y}
 		p.draw(r)
 	}
-	return d.write(w)
+	return d.WriteSVG(w)
 }
 
 func columnAt(i int) float64 { return marginLeft + float64(i*(panelWidth+columnGap)) }
 
 func rowAt(i int) float64 { return marginTop + float64(i*(panelHeight+rowGap)) }
 
-func (d *drawing) legend() {
-	d.text(12, 24, "start", 16, textColour, "Pauses of writes and the p99 of reads, in the course of each scenario")
-	d.text(12, 66, "start", 11, textColour, "Upwards: how long, on a logarithmic scale. To the right: the time of the load.")
+func (d *Drawing) legend() {
+	d.Text(12, 24, "start", 16, textColour, "Pauses of writes and the p99 of reads, in the course of each scenario")
+	d.Text(12, 66, "start", 11, textColour, "Upwards: how long, on a logarithmic scale. To the right: the time of the load.")
 	x := 12.0
 	for _, entry := range []struct{ colour, what string }{
 		{writeColour, "pause of writes (as high as it is long)"},
@@ -80,22 +80,22 @@ func (d *drawing) legend() {
 		{poolColour, "the same of go-tarantool's pool"},
 		{eventColour, "disturbance"},
 	} {
-		d.rect(x, 36, 12, 12, entry.colour, 1)
-		d.text(x+17, 46, "start", 11, textColour, entry.what)
+		d.Rect(x, 36, 12, 12, entry.colour, 1)
+		d.Text(x+17, 46, "start", 11, textColour, entry.what)
 		x += 34 + 6.2*float64(len(entry.what))
 	}
 }
 
 // panel is the plot of one run.
 type panel struct {
-	*drawing
+	*Drawing
 	time span
 	x, y float64 // of its upper left corner
 }
 
 func (p *panel) draw(r *Result) {
 	for _, e := range r.Events {
-		p.rect(p.at(e.from), p.y, p.at(e.to)-p.at(e.from), panelHeight, eventColour, 1)
+		p.Rect(p.at(e.from), p.y, p.at(e.to)-p.at(e.from), panelHeight, eventColour, 1)
 	}
 	p.axes()
 	if r.Pool != nil {
@@ -105,21 +105,21 @@ func (p *panel) draw(r *Result) {
 	p.pauses(r.Driver.Timeline, writeColour)
 	p.reads(r.Driver.Timeline, readColour)
 	if !r.OK() {
-		p.text(p.x+panelWidth, p.y-4, "end", 11, failColour, "FAIL")
+		p.Text(p.x+panelWidth, p.y-4, "end", 11, failColour, "FAIL")
 	}
 }
 
 func (p *panel) axes() {
 	for _, mark := range durationMarks {
 		y := p.height(mark)
-		p.line(p.x, y, p.x+panelWidth, y, lineColour)
-		p.text(p.x-5, y+3, "end", 9, textColour, markText(mark))
+		p.Line(p.x, y, p.x+panelWidth, y, lineColour)
+		p.Text(p.x-5, y+3, "end", 9, textColour, markText(mark))
 	}
 	step := secondsStep(p.time.length())
 	for at := time.Duration(0); at <= p.time.length(); at += step {
 		x := p.at(p.time.from + at)
-		p.line(x, p.y+panelHeight, x, p.y+panelHeight+4, textColour)
-		p.text(x, p.y+panelHeight+14, "middle", 9, textColour, fmt.Sprintf("%d s", int(at.Seconds())))
+		p.Line(x, p.y+panelHeight, x, p.y+panelHeight+4, textColour)
+		p.Text(x, p.y+panelHeight+14, "middle", 9, textColour, fmt.Sprintf("%d s", int(at.Seconds())))
 	}
 }
 
@@ -143,22 +143,22 @@ func secondsStep(length time.Duration) time.Duration {
 func (p *panel) pauses(l Timeline, colour string) {
 	for _, pause := range l.Pauses {
 		x, y := p.at(pause.from), p.height(pause.length())
-		p.rect(x, y, max(1.5, p.at(pause.to)-x), p.y+panelHeight-y, colour, 0.75)
+		p.Rect(x, y, max(1.5, p.at(pause.to)-x), p.y+panelHeight-y, colour, 0.75)
 	}
 }
 
 func (p *panel) reads(l Timeline, colour string) {
-	var points []point
+	var points []Point
 	for i, p99 := range l.Reads {
 		at := p.at(l.from + time.Duration(i)*tick + tick/2)
 		if p99 > 0 {
-			points = append(points, point{at, p.height(p99)})
+			points = append(points, Point{at, p.height(p99)})
 			continue
 		}
-		p.polyline(points, colour) // no read ended: the line is broken
+		p.Polyline(points, colour) // no read ended: the line is broken
 		points = nil
 	}
-	p.polyline(points, colour)
+	p.Polyline(points, colour)
 }
 
 // at is where a time stands.

@@ -122,7 +122,7 @@ func within(what string, d, most time.Duration) string {
 	if d <= most {
 		return ""
 	}
-	return fmt.Sprintf("%s is %s, not %s at most", what, duration(d), duration(most))
+	return fmt.Sprintf("%s is %s, not %s at most", what, Duration(d), Duration(most))
 }
 
 // half allows for slack: in the short disturbances of a test the first moments

@@ -16,7 +16,8 @@ type Proxy struct {
 
 func init() { zerolog.SetGlobalLevel(zerolog.Disabled) }
 
-func newProxy(upstream string) (*Proxy, error) {
+// NewProxy starts one before an address. It must be closed.
+func NewProxy(upstream string) (*Proxy, error) {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 	p := &Proxy{toxiproxy.NewProxy(server, upstream, "127.0.0.1:0", upstream)}
 	return p, p.proxy.Start()
@@ -44,6 +45,13 @@ func (p *Proxy) Delay(ms int) error {
 	return p.add("latency", map[string]int{"latency": ms}, "downstream")
 }
 
+// Slice cuts what is sent in each direction into pieces of about so many bytes, with a
+// pause of so many microseconds after each.
+func (p *Proxy) Slice(size, pause int) error {
+	attributes := map[string]int{"average_size": size, "size_variation": size / 2, "delay": pause}
+	return p.add("slicer", attributes, "upstream", "downstream")
+}
+
 func (p *Proxy) add(toxic string, attributes map[string]int, directions ...string) error {
 	for _, direction := range directions {
 		text, err := json.Marshal(map[string]any{"type": toxic, "stream": direction, "attributes": attributes})
@@ -60,7 +68,8 @@ func (p *Proxy) add(toxic string, attributes map[string]int, directions ...strin
 // Heal ends what was done to the network.
 func (p *Proxy) Heal() { p.proxy.Toxics.ResetToxics(context.Background()) }
 
-func (p *Proxy) close() {
+// Close ends it and its connections.
+func (p *Proxy) Close() {
 	p.Heal()
 	p.proxy.Stop()
 }

@@ -28,13 +28,13 @@ func echo(t *testing.T) (*Proxy, net.Conn) {
 			}()
 		}
 	}()
-	p, err := newProxy(listener.Addr().String())
+	p, err := NewProxy(listener.Addr().String())
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		conn.Close()
-		p.close()
+		p.Close()
 		listener.Close()
 	})
 	return p, conn

@@ -84,7 +84,7 @@ func TestPlotIsWellFormed(t *testing.T) {
 
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		assert.Equal(t, want, thousands(n))
+		assert.Equal(t, want, Thousands(n))
 	}
 }
 
@@ -96,6 +96,6 @@ func TestDuration(t *testing.T) {
 		45 * ms:                 "45 ms",
 		2345 * ms:               "2.3 s",
 	} {
-		assert.Equal(t, want, duration(d))
+		assert.Equal(t, want, Duration(d))
 	}
 }

@@ -42,15 +42,15 @@ func Run(s Scenario, o Options) (*Result, error) {
 		return nil, fmt.Errorf("%s on %s: %w", s.Name, server, err)
 	}
 	r.judge()
-	if err := goleak.Find(append(proxyLinks, others)...); err != nil {
+	if err := goleak.Find(append(ProxyLinks, others)...); err != nil {
 		r.broken("goroutines are left after Close: %v", err)
 	}
 	return r, nil
 }
 
-// proxyLinks are what toxiproxy itself leaves of a link whose client went away
+// ProxyLinks are what toxiproxy itself leaves of a link whose client went away
 // while data was on its way.
-var proxyLinks = []goleak.Option{
+var ProxyLinks = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write"),
@@ -123,7 +123,7 @@ func (t *Trial) open() error {
 	dsn := t.Set.DSN(params...)
 	if t.scenario.Proxied {
 		for i := range t.Set.Len() {
-			p, err := newProxy(t.Set.Addr(i))
+			p, err := NewProxy(t.Set.Addr(i))
 			if err != nil {
 				return err
 			}
@@ -241,7 +241,7 @@ func (t *Trial) close() {
 		t.pool.close()
 	}
 	for _, p := range t.Proxies {
-		p.close()
+		p.Close()
 	}
 	if t.Set != nil {
 		_ = t.Set.Close()

@@ -94,9 +94,9 @@ func openRegisters(t *testing.T, rs *tarantooltest.ReplicaSet, params ...string)
 // delayed is a replica set of which replica 2 has everything 500 ms later.
 func delayed(t *testing.T) *tarantooltest.ReplicaSet {
 	rs := tarantooltest.Start(t)
-	proxy, err := newProxy(rs.Addr(0))
+	proxy, err := NewProxy(rs.Addr(0))
 	require.NoError(t, err)
-	t.Cleanup(proxy.close)
+	t.Cleanup(proxy.Close)
 	require.NoError(t, proxy.Delay(500))
 	_, err = rs.Lua(2, "box.cfg{replication = 'replicator:replicator@' .. ...}", proxy.Addr())
 	require.NoError(t, err)

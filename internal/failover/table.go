@@ -18,16 +18,16 @@ type column struct {
 var columns = []column{
 	{"scenario", func(r *Result) string { return r.Scenario.Name }},
 	{"server", func(r *Result) string { return r.Server.Version }},
-	{"requests", func(r *Result) string { return thousands(r.Driver.Writes + r.Driver.Reads) }},
-	{"errors", func(r *Result) string { return thousands(r.Driver.Errors()) }},
-	{"unknown", func(r *Result) string { return thousands(r.Driver.Unknown) }},
-	{"twice", func(r *Result) string { return thousands(r.Driver.Twice()) }},
+	{"requests", func(r *Result) string { return Thousands(r.Driver.Writes + r.Driver.Reads) }},
+	{"errors", func(r *Result) string { return Thousands(r.Driver.Errors()) }},
+	{"unknown", func(r *Result) string { return Thousands(r.Driver.Unknown) }},
+	{"twice", func(r *Result) string { return Thousands(r.Driver.Twice()) }},
 	{"lost", lost},
-	{"write pause", func(r *Result) string { return duration(Median(r.Driver.Pauses)) }},
-	{"max", func(r *Result) string { return duration(Longest(r.Driver.Pauses)) }},
+	{"write pause", func(r *Result) string { return Duration(Median(r.Driver.Pauses)) }},
+	{"max", func(r *Result) string { return Duration(Longest(r.Driver.Pauses)) }},
 	{"once writable", func(r *Result) string { return onceWritable(&r.Driver) }},
-	{"read p99", func(r *Result) string { return duration(r.Driver.ReadP99) }},
-	{"max", func(r *Result) string { return duration(r.Driver.ReadMax) }},
+	{"read p99", func(r *Result) string { return Duration(r.Driver.ReadP99) }},
+	{"max", func(r *Result) string { return Duration(r.Driver.ReadMax) }},
 	{"reads/s", func(r *Result) string { return rates(&r.Driver) }},
 	{"", verdict},
 }
@@ -35,15 +35,15 @@ var columns = []column{
 // besideColumns compare the driver with go-tarantool's pool in the same run.
 var besideColumns = []column{
 	columns[0], columns[1],
-	beside("write pause", func(f *Figures) string { return duration(Median(f.Pauses)) }),
-	beside("max", func(f *Figures) string { return duration(Longest(f.Pauses)) }),
+	beside("write pause", func(f *Figures) string { return Duration(Median(f.Pauses)) }),
+	beside("max", func(f *Figures) string { return Duration(Longest(f.Pauses)) }),
 	beside("once writable", onceWritable),
-	beside("read p99", func(f *Figures) string { return duration(f.ReadP99) }),
-	beside("max", func(f *Figures) string { return duration(f.ReadMax) }),
+	beside("read p99", func(f *Figures) string { return Duration(f.ReadP99) }),
+	beside("max", func(f *Figures) string { return Duration(f.ReadMax) }),
 	beside("reads/s", rates),
-	beside("gave up", func(f *Figures) string { return thousands(f.Errors()) }),
-	beside("twice", func(f *Figures) string { return thousands(f.Twice()) }),
-	beside("lost", func(f *Figures) string { return thousands(f.AtLast.Lost) }),
+	beside("gave up", func(f *Figures) string { return Thousands(f.Errors()) }),
+	beside("twice", func(f *Figures) string { return Thousands(f.Twice()) }),
+	beside("lost", func(f *Figures) string { return Thousands(f.AtLast.Lost) }),
 }
 
 func beside(head string, text func(*Figures) string) column {
@@ -54,20 +54,20 @@ func beside(head string, text func(*Figures) string) column {
 func lost(r *Result) string {
 	survivors, all := r.Driver.AtFailover.Lost, r.Driver.AtLast.Lost
 	if survivors == all {
-		return thousands(all)
+		return Thousands(all)
 	}
-	return thousands(survivors) + " → " + thousands(all)
+	return Thousands(survivors) + " → " + Thousands(all)
 }
 
 func onceWritable(f *Figures) string {
 	if len(f.AfterWritable) == 0 {
 		return "–"
 	}
-	return duration(Median(f.AfterWritable))
+	return Duration(Median(f.AfterWritable))
 }
 
 func rates(f *Figures) string {
-	return thousands(int(f.Before.Reads)) + " → " + thousands(int(f.During.Reads))
+	return Thousands(int(f.Before.Reads)) + " → " + Thousands(int(f.During.Reads))
 }
 
 func verdict(r *Result) string {
@@ -96,13 +96,14 @@ func cells(columns []column, results []*Result) [][]string {
 // words is how many columns have words, which stand on the left.
 const words = 2
 
-// plain writes a table for a terminal.
-func plain(rows [][]string) string {
+// PlainTable writes a table for a terminal: its first row has the heads, its first two
+// columns words.
+func PlainTable(rows [][]string) string {
 	return aligned(rows, "  ", "", "", "")
 }
 
-// markdown writes a table in Markdown.
-func markdown(rows [][]string) string {
+// MarkdownTable writes such a table in Markdown.
+func MarkdownTable(rows [][]string) string {
 	for i := range rows {
 		for j := range rows[i] {
 			rows[i][j] = strings.ReplaceAll(rows[i][j], "|", "/")
@@ -147,8 +148,8 @@ func aligned(rows [][]string, between, left, right, rule string) string {
 	return b.String()
 }
 
-// thousands writes an integer with commas.
-func thousands(n int) string {
+// Thousands writes an integer with commas.
+func Thousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -156,8 +157,8 @@ func thousands(n int) string {
 	return s
 }
 
-// duration writes a duration in two or three digits, in the unit that suits it.
-func duration(d time.Duration) string {
+// Duration writes a duration in two or three digits, in the unit that suits it.
+func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return fmt.Sprintf("%d µs", d.Microseconds())

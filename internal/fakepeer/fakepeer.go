@@ -78,17 +78,23 @@ func greeting(version, uuid string) string {
 // nil.
 func Start(tb testing.TB, script Script, options ...Option) *Peer {
 	tb.Helper()
+	p, err := New(script, options...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// New is Start outside of a test: the caller must Close the Peer.
+func New(script Script, options ...Option) (*Peer, error) {
 	p := &Peer{closed: make(chan struct{}), scripts: make(map[protocol.Type]Script)}
 	for _, option := range append([]Option{Version("2.6")}, options...) {
 		option(p)
 	}
 	p.On(0, script)
 	p.Addr = "127.0.0.1:0"
-	if err := p.Listen(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(p.Close)
-	return p
+	return p, p.Listen()
 }
 
 // On sets a script for requests of the type; 0 is for those that have no script

@@ -1,0 +1,192 @@
+package faults
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/tarantooltest"
+)
+
+const (
+	cancelled      = 10_000               // queries
+	cancelCallers  = 64                   // at a time
+	shortDeadline  = 5 * time.Millisecond // at most
+	measuredSpeed  = time.Second
+	speedTries     = 5
+	slowestAllowed = 4 // times slower than before
+)
+
+var cancellation = Scenario{
+	Name:     "cancellation",
+	What:     "10,000 queries with random deadlines of 0 to 5 ms, many of which take as long; then full speed with the same connections",
+	Promises: []Promise{Cancels, LeavesNone},
+	Run: func(t *Trial) error {
+		set, err := t.Start(tarantooltest.InitLua(sleeperLua))
+		if err != nil {
+			return err
+		}
+		cfg, err := tntsql.ParseDSN(set.DSN())
+		if err != nil {
+			return err
+		}
+		d := newDials()
+		cfg.Dial = d.dial
+		db, connector, err := t.Open(cfg)
+		if err != nil {
+			return err
+		}
+		db.SetMaxIdleConns(cancelCallers)
+		if err := connector.WaitReady(context.Background(), tntsql.ModeRW); err != nil {
+			return err
+		}
+		before, err := speed(db)
+		if err != nil {
+			return err
+		}
+		_, closed := d.count()
+		c := &cancelling{trial: t, db: db}
+		c.run()
+		t.Count(cancelled, int(c.ended.Load()))
+		t.Note("%d of %d queries were ended by their deadline, the slowest %v after it", c.ended.Load(), cancelled, time.Duration(c.late.Load()).Round(time.Millisecond))
+		err = c.goesOn(before, connector)
+		sameConnections(t, d, closed)
+		return err
+	},
+}
+
+// sleeperLua is a function for SQL and for calls that takes milliseconds.
+const sleeperLua = `
+	rawset(_G, 'sleeper', function(ms) require('fiber').sleep(ms / 1000) return ms end)
+	if not box.info.ro then
+		box.schema.func.create('SLEEPER', {
+			language = 'LUA', returns = 'integer', param_list = {'integer'}, exports = {'LUA', 'SQL'}, is_deterministic = false,
+			if_not_exists = true,
+			body = "function(ms) require('fiber').sleep(ms / 1000) return ms end",
+		})
+	end`
+
+type cancelling struct {
+	trial *Trial
+	db    *sql.DB
+	ended atomic.Int64
+	late  atomic.Int64 // the longest time from a deadline to the return
+}
+
+func (c *cancelling) run() {
+	var callers sync.WaitGroup
+	for n := range cancelCallers {
+		r := rand.New(rand.NewPCG(c.trial.Options.Seed, uint64(n)))
+		callers.Go(func() {
+			for range (cancelled + n) / cancelCallers {
+				c.query(r)
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func (c *cancelling) query(r *rand.Rand) {
+	end := time.Now().Add(time.Duration(r.Int64N(int64(shortDeadline))))
+	ctx, cancel := context.WithDeadline(context.Background(), end)
+	defer cancel()
+	var (
+		n   int
+		err error
+	)
+	switch r.IntN(4) {
+	case 0:
+		err = c.db.QueryRowContext(ctx, "SELECT 1").Scan(&n)
+	case 1:
+		err = c.db.QueryRowContext(ctx, "SELECT SLEEPER(?)", r.IntN(5)).Scan(&n)
+	case 2:
+		_, err = tntsql.Call(ctx, c.db, tntsql.ModeAny, "sleeper", r.IntN(5))
+	default:
+		err = c.db.QueryRowContext(ctx, "SELECT ? || ?", "a", "b").Scan(new(string))
+	}
+	if err == nil {
+		return
+	}
+	c.trial.Options.Heard.Error(err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		c.trial.Violation(Cancels, "a query with a deadline ended with another error: %v", err)
+	}
+	c.ended.Add(1)
+	for late := int64(time.Since(end)); ; {
+		longest := c.late.Load()
+		if late <= longest || c.late.CompareAndSwap(longest, late) {
+			return
+		}
+	}
+}
+
+// goesOn waits until the servers have answered everything, and measures again.
+func (c *cancelling) goesOn(before float64, connector *tntsql.Connector) error {
+	for end := time.Now().Add(patience); inFlight(connector) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("%d requests have no answer", inFlight(connector))
+		}
+	}
+	var after float64
+	for range speedTries { // others may use the machine
+		var err error
+		if after, err = speed(c.db); err != nil {
+			return err
+		}
+		if after*slowestAllowed >= before {
+			break
+		}
+	}
+	c.trial.Note("%.0f queries a second before, %.0f after", before, after)
+	if after*slowestAllowed < before {
+		c.trial.Violation(Cancels, "%.0f queries a second before the cancellations, %.0f after them", before, after)
+	}
+	return nil
+}
+
+func inFlight(connector *tntsql.Connector) (n int) {
+	for _, in := range connector.Topology().Instances {
+		n += in.InFlight
+	}
+	return n
+}
+
+func sameConnections(t *Trial, d *dials, before int) {
+	made, closed := d.count()
+	t.Note("%d connections were made in all, and %d closed", made, closed)
+	if closed != before {
+		t.Violation(Cancels, "cancellations closed %d connections", closed-before)
+	}
+}
+
+// speed is how many queries there are in a second.
+func speed(db *sql.DB) (float64, error) {
+	var (
+		callers sync.WaitGroup
+		count   atomic.Int64
+		failed  atomic.Pointer[error]
+		begun   = time.Now()
+	)
+	for range cancelCallers {
+		callers.Go(func() {
+			for time.Since(begun) < measuredSpeed {
+				if err := db.QueryRow("SELECT 1").Scan(new(int)); err != nil {
+					failed.Store(&err)
+					return
+				}
+				count.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	if err := failed.Load(); err != nil {
+		return 0, *err
+	}
+	return float64(count.Load()) / time.Since(begun).Seconds(), nil
+}

@@ -1,0 +1,139 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tntsql/tntsql/internal/failover"
+)
+
+// The files of a report.
+const (
+	pageFile = "reliability.md"
+	plotFile = "reliability.svg"
+)
+
+// WritePage writes the page, and the plot that it shows, to a directory.
+func WritePage(directory string, results []*Result) error {
+	if err := os.MkdirAll(directory, 0o750); err != nil {
+		return err
+	}
+	return errors.Join(
+		writeFile(filepath.Join(directory, pageFile), func(w io.Writer) error { return Page(w, results) }),
+		writeFile(filepath.Join(directory, plotFile), func(w io.Writer) error { return Plot(w, results) }),
+	)
+}
+
+func writeFile(name string, content func(io.Writer) error) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(content(file), file.Close())
+}
+
+// Page writes the promises and the results in Markdown.
+func Page(w io.Writer, results []*Result) error {
+	var b strings.Builder
+	o := results[0].Options
+	fmt.Fprintf(&b, `# Reliability
+
+What this driver promises, and the figures of the last full run of the fault suite that tests it: %s, %s, %d cores
+that the servers shared with it, scale %g, seed %d. The command writes this page:
+
+`+"```sh\n"+`make faults                                        # a short run, in under three minutes; it writes nothing
+make faults FAULTS="-long -out ../../docs"         # half an hour for three binaries: -tarantool a,b,c
+make faults FAULTS="-run many-callers -load 1h"    # one scenario; -list prints them
+make faults FAULTS="-seed %d -run random"          # the same sequences of faults again
+`+"```"+`
+
+A load of INSERTs, UPDATEs of shared counters, sessions that read what they wrote, and linearizable transactions goes on
+while instances and networks break; every operation is recorded with its times, its outcome and its instance. Afterwards each
+INSERT is looked for on every instance, where each time that it was applied left a row of its own; counters are summed up; sessions
+are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks for an order of the transactions. Faults come without a pause.
+
+## Promises
+
+`, time.Now().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), o.Scale, o.Seed, o.Seed)
+	b.WriteString(failover.MarkdownTable(promiseCells(results)))
+	b.WriteString(`
+- **unknown** are writes that ended with ` + "`ErrOutcomeUnknown`" + `; **errors** are all others that callers saw, most of them while nobody
+  could have served them: with the password changed, the grants revoked, or the memory full.
+- **longest pause** is the longest time without an acknowledged write, in all faults; an election takes seconds.
+
+## Scenarios
+
+`)
+	b.WriteString(failover.MarkdownTable(cells(results)))
+	fmt.Fprintf(&b, "\n![Goroutines, file descriptors and heap under load](%s)\n", plotFile)
+	writeScenarios(&b, results)
+	b.WriteString(`
+## The faults
+
+`)
+	for _, f := range Faults {
+		fmt.Fprintf(&b, "- %s\n", f.Name)
+	}
+	b.WriteString("\nA new one takes ten lines: see the [package](../internal/faults/doc.go).\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// promiseCells are the texts of the table of promises.
+func promiseCells(results []*Result) [][]string {
+	rows := [][]string{{"promise", "tested by", "operations", "faults", "unknown", "violations", "longest pause"}}
+	for _, p := range promises {
+		var (
+			names                               []string
+			operations, faults, unknown, broken int
+			pause                               time.Duration
+		)
+		for _, r := range results {
+			if r.Skipped != "" || !slices.Contains(r.Scenario.Promises, p) {
+				continue
+			}
+			if !slices.Contains(names, r.Scenario.Name) {
+				names = append(names, r.Scenario.Name)
+			}
+			operations, faults, unknown, broken = operations+r.Operations, faults+r.Faults, unknown+r.Unknown, broken+r.Broken[p]
+			pause = max(pause, r.Pause)
+		}
+		if len(names) > 0 {
+			rows = append(rows, []string{
+				string(p), strings.Join(names, ", "), failover.Thousands(operations), failover.Thousands(faults),
+				failover.Thousands(unknown), failover.Thousands(broken), longest(pause),
+			})
+		}
+	}
+	return rows
+}
+
+// writeScenarios writes what was done, noted and broken.
+func writeScenarios(b *strings.Builder, results []*Result) {
+	for _, s := range Scenarios {
+		about := false
+		for _, r := range results {
+			if r.Scenario.Name != s.Name {
+				continue
+			}
+			if !about {
+				fmt.Fprintf(b, "\n**%s**: %s.\n\n", s.Name, s.What)
+				about = true
+			}
+			verdict := []string{"ok"}
+			if r.Skipped != "" {
+				verdict = []string{"not run: " + r.Skipped}
+			} else if !r.OK() {
+				verdict = append([]string{"**broken**"}, r.Violations...)
+			}
+			fmt.Fprintf(b, "- %s: %s\n", r.Server.Version, strings.Join(append(verdict, r.Notes...), "; "))
+		}
+	}
+}

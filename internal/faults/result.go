@@ -1,0 +1,55 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tntsql/tntsql/internal/failover"
+)
+
+// Result is what a run of a scenario brought.
+type Result struct {
+	Scenario Scenario
+	Server   failover.Server
+	Options  Options
+	Skipped  string // why it was not run; "" if it was
+	Took     time.Duration
+
+	// Operations are the requests that callers made, Faults what was done to them.
+	Operations, Faults int
+	// Unknown are the writes of unknown outcome, Errors the other errors of operations
+	// that callers saw.
+	Unknown, Errors int
+	// Pause is the longest time without an acknowledged write.
+	Pause time.Duration
+	// Broken is how often each promise did not hold, Violations tell of the first times.
+	Broken     map[Promise]int
+	Violations []string
+	Notes      []string
+	// Course is of the load of many callers.
+	Course []Sample
+}
+
+// mostViolations is how many of them are told in words.
+const mostViolations = 20
+
+// OK tells that no promise is broken.
+func (r *Result) OK() bool { return len(r.Broken) == 0 }
+
+// broken is how often all promises together did not hold.
+func (r *Result) broken() (n int) {
+	for _, times := range r.Broken {
+		n += times
+	}
+	return n
+}
+
+func (r *Result) violation(p Promise, format string, args ...any) {
+	if r.Broken == nil {
+		r.Broken = make(map[Promise]int)
+	}
+	r.Broken[p]++
+	if len(r.Violations) < mostViolations {
+		r.Violations = append(r.Violations, fmt.Sprintf(format, args...))
+	}
+}
