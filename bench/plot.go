@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // The sizes of the plot, in pixels.
@@ -21,6 +23,8 @@ const (
 	leastRatio    = 0.25
 	greatestRatio = 8.0
 )
+
+const textColour = "#111827"
 
 var ratioMarks = []float64{0.25, 0.5, 1, 2, 4, 8}
 
@@ -60,13 +64,13 @@ func (r *Report) Plot(w io.Writer) error {
 	for _, m := range r.Measurements {
 		height += float64(len(m.bars()))*barHeight + barGap
 	}
-	d := newDrawing(int(plotLeft+plotWidth+plotRight), int(height))
-	d.text(12, 24, "start", 16, "Throughput beside that of "+v2Name+" by text, on Tarantool "+r.Version)
-	d.text(12, 42, "start", 11, "To the right of 1 is faster; the scale is logarithmic. After the name of each case is how many goroutines run it.")
-	d.legend()
+	d := layout.NewDrawing(int(plotLeft+plotWidth+plotRight), int(height))
+	d.Text(12, 24, "start", 16, textColour, "Throughput beside that of "+v2Name+" by text, on Tarantool "+r.Version)
+	d.Text(12, 42, "start", 11, textColour, "To the right of 1 is faster; the scale is logarithmic. After the name of each case is how many goroutines run it.")
+	legend(d)
 	for _, mark := range ratioMarks {
-		d.line(ratioAt(mark), plotTop-4, ratioAt(mark), height-barGap, "#d1d5db")
-		d.text(ratioAt(mark), plotTop-8, "middle", 9, fmt.Sprintf("%v ×", mark))
+		d.Line(ratioAt(mark), plotTop-4, ratioAt(mark), height-barGap, "#d1d5db")
+		d.Text(ratioAt(mark), plotTop-8, "middle", 9, textColour, fmt.Sprintf("%v ×", mark))
 	}
 	y := plotTop + barGap/2
 	for _, m := range r.Measurements {
@@ -74,28 +78,28 @@ func (r *Report) Plot(w io.Writer) error {
 		if len(bars) == 0 {
 			continue
 		}
-		d.text(plotLeft-40, y+float64(len(bars))*barHeight/2+4, "end", 11, fmt.Sprintf("%s, %d", m.Case.Name, m.Goroutines))
+		d.Text(plotLeft-40, y+float64(len(bars))*barHeight/2+4, "end", 11, textColour, fmt.Sprintf("%s, %d", m.Case.Name, m.Goroutines))
 		for _, b := range bars {
 			x := ratioAt(b.ratio)
-			d.rect(min(x, ratioAt(1)), y, math.Abs(x-ratioAt(1)), barHeight-1, b.colour)
+			d.Rect(min(x, ratioAt(1)), y, math.Abs(x-ratioAt(1)), barHeight-1, b.colour, 1)
 			if b.ratio < 1 {
-				d.text(x-3, y+barHeight-2, "end", 8, fmt.Sprintf("%.2f", b.ratio))
+				d.Text(x-3, y+barHeight-2, "end", 8, textColour, fmt.Sprintf("%.2f", b.ratio))
 			} else {
-				d.text(x+3, y+barHeight-2, "start", 8, fmt.Sprintf("%.2f", b.ratio))
+				d.Text(x+3, y+barHeight-2, "start", 8, textColour, fmt.Sprintf("%.2f", b.ratio))
 			}
 			y += barHeight
 		}
 		y += barGap
 	}
-	d.line(ratioAt(1), plotTop-4, ratioAt(1), height-barGap, "#111827")
-	return d.write(w)
+	d.Line(ratioAt(1), plotTop-4, ratioAt(1), height-barGap, textColour)
+	return d.WriteSVG(w)
 }
 
-func (d *drawing) legend() {
+func legend(d *layout.Drawing) {
 	x := 12.0
 	for _, p := range plotted {
-		d.rect(x, 52, 12, 12, p.colour)
-		d.text(x+17, 62, "start", 11, p.name)
+		d.Rect(x, 52, 12, 12, p.colour, 1)
+		d.Text(x+17, 62, "start", 11, textColour, p.name)
 		x += 32 + 6.2*float64(len(p.name))
 	}
 }

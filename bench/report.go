@@ -6,19 +6,21 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // Text writes the aims and all measurements for a terminal.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
-	if t := r.aimTable(); len(t.rows) > 0 {
-		b.WriteString(t.text())
+	if t := r.aimTable(); len(t.Rows) > 1 {
+		b.WriteString(t.Plain())
 	}
 	for _, name := range r.names() {
-		fmt.Fprintf(&b, "\n%s\n\n%s", name, r.caseTable(name).text())
+		fmt.Fprintf(&b, "\n%s\n\n%s", name, r.caseTable(name).Plain())
 	}
 	if len(r.Selections) > 0 {
-		fmt.Fprintf(&b, "\n%s\n\n%s", selection, r.selectionTable().text())
+		fmt.Fprintf(&b, "\n%s\n\n%s", selection, r.selectionTable().Plain())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -41,17 +43,17 @@ use the same server, table and rows, and check what they get. The server has its
 - **throughput ÷** and **p99 ÷** are tntsql's divided by those of the line.
 `, r.Version, runtime.NumCPU(), runtime.Version(), r.Rounds, r.Slice,
 		v2Name, dependency("github.com/tarantool/go-tarantool/v2"), v3Name, dependency("github.com/tarantool/go-tarantool/v3"), floorName)
-	if t := r.aimTable(); len(t.rows) > 0 {
-		fmt.Fprintf(&b, "\n## Aims\n\n%s", t.markdown())
+	if t := r.aimTable(); len(t.Rows) > 1 {
+		fmt.Fprintf(&b, "\n## Aims\n\n%s", t.Markdown())
 	}
 	fmt.Fprintf(&b, "\n![Throughput](%s)\n", plot)
 	for _, name := range r.names() {
 		t := r.caseTable(name)
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n%s", name, r.what(name), t.markdown())
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n%s", name, r.what(name), t.Markdown())
 	}
 	if len(r.Selections) > 0 {
 		fmt.Fprintf(&b, "\n## %s\n\nAn instance for a read, chosen from the snapshot of the cluster, on all cores at once.\n\n%s",
-			selection, r.selectionTable().markdown())
+			selection, r.selectionTable().Markdown())
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -88,20 +90,23 @@ func (r *Report) what(name string) string {
 	return ""
 }
 
-func (r *Report) aimTable() *table { return &table{aimWords, aimHeads, r.aimRows()} }
+func (r *Report) aimTable() *layout.Table {
+	return &layout.Table{Words: aimWords, Rows: append([][]string{aimHeads}, r.aimRows()...)}
+}
 
 // caseTable has a line for each contender at each number of goroutines.
-func (r *Report) caseTable(name string) *table {
-	t := &table{words: 1, heads: []string{"who", "goroutines", "per second", "p50", "p99", "allocations", "bytes", "throughput ÷", "p99 ÷"}}
+func (r *Report) caseTable(name string) *layout.Table {
+	heads := []string{"who", "goroutines", "per second", "p50", "p99", "allocations", "bytes", "throughput ÷", "p99 ÷"}
+	t := &layout.Table{Words: 1, Rows: [][]string{heads}}
 	for _, m := range r.Measurements {
 		if m.Case.Name != name {
 			continue
 		}
-		if m.Case.meanwhile != "" && len(t.heads) == 9 {
-			t.heads = append(t.heads, "scans per second")
+		if m.Case.meanwhile != "" && len(t.Rows[0]) == 9 {
+			t.Rows[0] = append(t.Rows[0], "scans per second")
 		}
 		for i := range m.Contenders {
-			t.rows = append(t.rows, m.row(&m.Contenders[i]))
+			t.Rows = append(t.Rows, m.row(&m.Contenders[i]))
 		}
 	}
 	return t
@@ -126,10 +131,10 @@ func (m *Measurement) row(c *Contender) []string {
 	return row
 }
 
-func (r *Report) selectionTable() *table {
-	t := &table{heads: []string{"instances", "time", "allocations"}}
+func (r *Report) selectionTable() *layout.Table {
+	t := &layout.Table{Rows: [][]string{{"instances", "time", "allocations"}}}
 	for _, s := range r.Selections {
-		t.rows = append(t.rows, []string{fmt.Sprint(s.Instances), fmt.Sprintf("%.1f ns", s.Nanoseconds), fmt.Sprintf("%.0f", s.Mallocs)})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(s.Instances), fmt.Sprintf("%.1f ns", s.Nanoseconds), fmt.Sprintf("%.0f", s.Mallocs)})
 	}
 	return t
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // The sizes of the plot, in pixels.
@@ -50,8 +52,8 @@ func Plot(w io.Writer, results []*Result) error {
 			servers = append(servers, r.Server.Version)
 		}
 	}
-	d := NewDrawing(marginLeft+len(servers)*(panelWidth+columnGap), marginTop+len(names)*(panelHeight+rowGap))
-	d.legend()
+	d := layout.NewDrawing(marginLeft+len(servers)*(panelWidth+columnGap), marginTop+len(names)*(panelHeight+rowGap))
+	legend(d)
 	for i, server := range servers {
 		d.Text(columnAt(i), marginTop-12, "start", 13, textColour, "Tarantool "+server)
 	}
@@ -70,7 +72,7 @@ func columnAt(i int) float64 { return marginLeft + float64(i*(panelWidth+columnG
 
 func rowAt(i int) float64 { return marginTop + float64(i*(panelHeight+rowGap)) }
 
-func (d *Drawing) legend() {
+func legend(d *layout.Drawing) {
 	d.Text(12, 24, "start", 16, textColour, "Pauses of writes and the p99 of reads, in the course of each scenario")
 	d.Text(12, 66, "start", 11, textColour, "Upwards: how long, on a logarithmic scale. To the right: the time of the load.")
 	x := 12.0
@@ -88,7 +90,7 @@ func (d *Drawing) legend() {
 
 // panel is the plot of one run.
 type panel struct {
-	*Drawing
+	*layout.Drawing
 	time span
 	x, y float64 // of its upper left corner
 }
@@ -148,11 +150,11 @@ func (p *panel) pauses(l Timeline, colour string) {
 }
 
 func (p *panel) reads(l Timeline, colour string) {
-	var points []Point
+	var points []layout.Point
 	for i, p99 := range l.Reads {
 		at := p.at(l.from + time.Duration(i)*tick + tick/2)
 		if p99 > 0 {
-			points = append(points, Point{at, p.height(p99)})
+			points = append(points, layout.Point{X: at, Y: p.height(p99)})
 			continue
 		}
 		p.Polyline(points, colour) // no read ended: the line is broken

@@ -12,10 +12,10 @@ import (
 func Text(w io.Writer, results []*Result) error {
 	ran, compared := sorted(results)
 	var b strings.Builder
-	b.WriteString(PlainTable(cells(columns, ran)))
+	b.WriteString(table(columns, ran).Plain())
 	if len(compared) > 0 {
 		b.WriteString("\nThe driver | go-tarantool's pool with a naive retry loop, in the same run:\n\n")
-		b.WriteString(PlainTable(cells(besideColumns, compared)))
+		b.WriteString(table(besideColumns, compared).Plain())
 	}
 	for _, r := range ran {
 		for _, what := range r.Broken {
@@ -43,7 +43,7 @@ an id of its own and is looked for on every instance afterwards.
 - **read p99** and **reads/s** are of the disturbances; **max** is of all since the first of them.
 
 `, runtime.NumCPU(), runtime.Version(), writerCount, readerCount, ran[0].Options.Pace)
-	b.WriteString(MarkdownTable(cells(columns, ran)))
+	b.WriteString(table(columns, ran).Markdown())
 	if len(compared) > 0 {
 		fmt.Fprintf(&b, `
 ## Beside go-tarantool's pool
@@ -52,7 +52,7 @@ The driver / go-tarantool v2's `+"`pool`"+` in the same run, with %d writers and
 tries again %v after any error.
 
 `, poolWriters, poolReaders, poolCheck, poolTimeout, poolPause)
-		b.WriteString(MarkdownTable(cells(besideColumns, compared)))
+		b.WriteString(table(besideColumns, compared).Markdown())
 	}
 	fmt.Fprintf(&b, "\n![Pauses of writes and the p99 of reads](%s)\n", plot)
 	writeScenarios(&b, ran)

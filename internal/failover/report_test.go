@@ -82,12 +82,6 @@ func TestPlotIsWellFormed(t *testing.T) {
 	assert.NotContains(t, b.String(), "NaN")
 }
 
-func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		assert.Equal(t, want, Thousands(n))
-	}
-}
-
 func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0:                       "0 µs",

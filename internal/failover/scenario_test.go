@@ -39,7 +39,7 @@ func TestScenarios(t *testing.T) {
 			}))
 			assert.Positive(t, r.Driver.Writes)
 			assert.Positive(t, r.Driver.Reads)
-			t.Log(PlainTable(cells(columns, []*Result{r})), r.Notes)
+			t.Log(table(columns, []*Result{r}).Plain(), r.Notes)
 		})
 	}
 }

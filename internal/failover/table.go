@@ -2,10 +2,9 @@ package failover
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // column is a column of a table.
@@ -18,10 +17,10 @@ type column struct {
 var columns = []column{
 	{"scenario", func(r *Result) string { return r.Scenario.Name }},
 	{"server", func(r *Result) string { return r.Server.Version }},
-	{"requests", func(r *Result) string { return Thousands(r.Driver.Writes + r.Driver.Reads) }},
-	{"errors", func(r *Result) string { return Thousands(r.Driver.Errors()) }},
-	{"unknown", func(r *Result) string { return Thousands(r.Driver.Unknown) }},
-	{"twice", func(r *Result) string { return Thousands(r.Driver.Twice()) }},
+	{"requests", func(r *Result) string { return layout.Thousands(r.Driver.Writes + r.Driver.Reads) }},
+	{"errors", func(r *Result) string { return layout.Thousands(r.Driver.Errors()) }},
+	{"unknown", func(r *Result) string { return layout.Thousands(r.Driver.Unknown) }},
+	{"twice", func(r *Result) string { return layout.Thousands(r.Driver.Twice()) }},
 	{"lost", lost},
 	{"write pause", func(r *Result) string { return Duration(Median(r.Driver.Pauses)) }},
 	{"max", func(r *Result) string { return Duration(Longest(r.Driver.Pauses)) }},
@@ -41,9 +40,9 @@ var besideColumns = []column{
 	beside("read p99", func(f *Figures) string { return Duration(f.ReadP99) }),
 	beside("max", func(f *Figures) string { return Duration(f.ReadMax) }),
 	beside("reads/s", rates),
-	beside("gave up", func(f *Figures) string { return Thousands(f.Errors()) }),
-	beside("twice", func(f *Figures) string { return Thousands(f.Twice()) }),
-	beside("lost", func(f *Figures) string { return Thousands(f.AtLast.Lost) }),
+	beside("gave up", func(f *Figures) string { return layout.Thousands(f.Errors()) }),
+	beside("twice", func(f *Figures) string { return layout.Thousands(f.Twice()) }),
+	beside("lost", func(f *Figures) string { return layout.Thousands(f.AtLast.Lost) }),
 }
 
 func beside(head string, text func(*Figures) string) column {
@@ -54,9 +53,9 @@ func beside(head string, text func(*Figures) string) column {
 func lost(r *Result) string {
 	survivors, all := r.Driver.AtFailover.Lost, r.Driver.AtLast.Lost
 	if survivors == all {
-		return Thousands(all)
+		return layout.Thousands(all)
 	}
-	return Thousands(survivors) + " → " + Thousands(all)
+	return layout.Thousands(survivors) + " → " + layout.Thousands(all)
 }
 
 func onceWritable(f *Figures) string {
@@ -67,7 +66,7 @@ func onceWritable(f *Figures) string {
 }
 
 func rates(f *Figures) string {
-	return Thousands(int(f.Before.Reads)) + " → " + Thousands(int(f.During.Reads))
+	return layout.Thousands(int(f.Before.Reads)) + " → " + layout.Thousands(int(f.During.Reads))
 }
 
 func verdict(r *Result) string {
@@ -93,68 +92,9 @@ func cells(columns []column, results []*Result) [][]string {
 	return rows
 }
 
-// words is how many columns have words, which stand on the left.
-const words = 2
-
-// PlainTable writes a table for a terminal: its first row has the heads, its first two
-// columns words.
-func PlainTable(rows [][]string) string {
-	return aligned(rows, "  ", "", "", "")
-}
-
-// MarkdownTable writes such a table in Markdown.
-func MarkdownTable(rows [][]string) string {
-	for i := range rows {
-		for j := range rows[i] {
-			rows[i][j] = strings.ReplaceAll(rows[i][j], "|", "/")
-		}
-	}
-	var rule strings.Builder
-	for j := range rows[0] {
-		if j < words {
-			rule.WriteString("| --- ")
-		} else {
-			rule.WriteString("| ---: ")
-		}
-	}
-	return aligned(rows, " | ", "| ", " |", rule.String()+"|\n")
-}
-
-// aligned writes a table whose columns have the same width in all rows. The rule
-// follows the heads.
-func aligned(rows [][]string, between, left, right, rule string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for j, cell := range row {
-			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for i, row := range rows {
-		line := make([]string, len(row))
-		for j, cell := range row {
-			space := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			if j < words {
-				line[j] = cell + space
-			} else {
-				line[j] = space + cell
-			}
-		}
-		b.WriteString(strings.TrimRight(left+strings.Join(line, between)+right, " ") + "\n")
-		if i == 0 {
-			b.WriteString(rule)
-		}
-	}
-	return b.String()
-}
-
-// Thousands writes an integer with commas.
-func Thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+// table has words in the columns of the scenario and of the server.
+func table(columns []column, results []*Result) *layout.Table {
+	return &layout.Table{Words: 2, Rows: cells(columns, results)}
 }
 
 // Duration writes a duration in two or three digits, in the unit that suits it.

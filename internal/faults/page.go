@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tntsql/tntsql/internal/failover"
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // The files of a report.
@@ -62,7 +62,7 @@ are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks f
 ## Promises
 
 `, time.Now().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), o.Scale, o.Seed, o.Seed)
-	b.WriteString(failover.MarkdownTable(promiseCells(results)))
+	b.WriteString(table(promiseCells(results)).Markdown())
 	b.WriteString(`
 - **unknown** are writes that ended with ` + "`ErrOutcomeUnknown`" + `; **errors** are all others that callers saw, most of them while nobody
   could have served them: with the password changed, the grants revoked, or the memory full.
@@ -71,7 +71,7 @@ are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks f
 ## Scenarios
 
 `)
-	b.WriteString(failover.MarkdownTable(cells(results)))
+	b.WriteString(table(cells(results)).Markdown())
 	fmt.Fprintf(&b, "\n![Goroutines, file descriptors and heap under load](%s)\n", plotFile)
 	writeScenarios(&b, results)
 	b.WriteString(`
@@ -107,8 +107,8 @@ func promiseCells(results []*Result) [][]string {
 		}
 		if len(names) > 0 {
 			rows = append(rows, []string{
-				string(p), strings.Join(names, ", "), failover.Thousands(operations), failover.Thousands(faults),
-				failover.Thousands(unknown), failover.Thousands(broken), longest(pause),
+				string(p), strings.Join(names, ", "), layout.Thousands(operations), layout.Thousands(faults),
+				layout.Thousands(unknown), layout.Thousands(broken), longest(pause),
 			})
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/tntsql/tntsql/internal/failover"
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // The sizes of the plot, in pixels, and its colours.
@@ -39,7 +39,7 @@ func Plot(w io.Writer, results []*Result) error {
 			ran = append(ran, r)
 		}
 	}
-	d := failover.NewDrawing(marginLeft+max(1, len(ran))*(panelWidth+gap), marginTop+len(figures)*(panelHeight+gap))
+	d := layout.NewDrawing(marginLeft+max(1, len(ran))*(panelWidth+gap), marginTop+len(figures)*(panelHeight+gap))
 	d.Text(12, 24, "start", 16, textColour, fmt.Sprintf("%d goroutines on one sql.DB without a limit of connections", manyCallersCount))
 	for column, r := range ran {
 		x := float64(marginLeft + column*(panelWidth+gap))
@@ -52,7 +52,7 @@ func Plot(w io.Writer, results []*Result) error {
 }
 
 // draw draws one figure, from 0 to a quarter more than the most.
-func draw(d *failover.Drawing, x, y float64, course []Sample, what string, of func(Sample) float64) {
+func draw(d *layout.Drawing, x, y float64, course []Sample, what string, of func(Sample) float64) {
 	most := 1.0
 	for _, s := range course {
 		most = max(most, of(s)*1.25)
@@ -65,9 +65,9 @@ func draw(d *failover.Drawing, x, y float64, course []Sample, what string, of fu
 	}
 	d.Text(x, y-6, "start", 11, textColour, what)
 	d.Text(x+panelWidth, y+panelHeight+14, "end", 9, textColour, fmt.Sprintf("%.0f s", length.Seconds()))
-	var points []failover.Point
+	var points []layout.Point
 	for _, s := range course {
-		points = append(points, failover.Point{
+		points = append(points, layout.Point{
 			X: x + panelWidth*s.At.Seconds()/length.Seconds(),
 			Y: y + panelHeight*(1-of(s)/most),
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql/internal/failover"
+	"github.com/tntsql/tntsql/internal/layout"
 )
 
 // heads are those of the table of results.
@@ -20,13 +21,16 @@ func cells(results []*Result) [][]string {
 		if r.Skipped != "" {
 			row = append(row, "–", "–", "–", "–", "–", "–", "not run")
 		} else {
-			row = append(row, failover.Thousands(r.Operations), failover.Thousands(r.Faults), failover.Thousands(r.Unknown),
-				failover.Thousands(r.Errors), longest(r.Pause), failover.Duration(r.Took), failover.Thousands(r.broken()))
+			row = append(row, layout.Thousands(r.Operations), layout.Thousands(r.Faults), layout.Thousands(r.Unknown),
+				layout.Thousands(r.Errors), longest(r.Pause), failover.Duration(r.Took), layout.Thousands(r.broken()))
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
+
+// table has words in its first two columns.
+func table(rows [][]string) *layout.Table { return &layout.Table{Words: 2, Rows: rows} }
 
 func longest(pause time.Duration) string {
 	if pause == 0 {
@@ -38,7 +42,7 @@ func longest(pause time.Duration) string {
 // Text writes the results for a terminal.
 func Text(w io.Writer, results []*Result) error {
 	var b strings.Builder
-	b.WriteString(failover.PlainTable(cells(results)))
+	b.WriteString(table(cells(results)).Plain())
 	for _, r := range results {
 		about := r.Scenario.Name + " on " + r.Server.Version
 		if r.Skipped != "" {

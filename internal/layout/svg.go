@@ -1,4 +1,5 @@
-package failover
+// Package layout draws and lays out what the reports of this repository show.
+package layout
 
 import (
 	"encoding/xml"
