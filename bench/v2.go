@@ -57,16 +57,17 @@ func (c *v2Client) name() string { return c.called }
 func (c *v2Client) close() error { return c.disconnect() }
 
 func (c *v2Client) operations() map[string]operation {
+	read := reader{c.server, c.query}
 	operations := map[string]operation{
-		pointSelect: c.pointSelect,
-		besideScan:  c.pointSelect,
+		pointSelect: read.pointSelect,
+		besideScan:  read.pointSelect,
 		insert:      c.insert,
 		update:      c.update,
 		call:        c.call,
-		scan:        c.scan,
-		page:        c.page,
-		wide:        c.wide,
-		blob:        c.blob,
+		scan:        read.scan,
+		page:        read.page,
+		wide:        read.wide,
+		blob:        read.blob,
 		transaction: operation(c.transaction).afterConflicts(isV2Conflict),
 		batch:       operation(c.transaction).afterConflicts(isV2Conflict),
 	}
@@ -76,7 +77,7 @@ func (c *v2Client) operations() map[string]operation {
 	for _, n := range textCounts {
 		texts := distinctTexts(n)
 		operations[manyTexts(n)] = func(ctx context.Context, n int) error {
-			return c.selectName(ctx, texts[n%len(texts)], key(n))
+			return read.selectName(ctx, texts[n%len(texts)], key(n))
 		}
 	}
 	if c.called == poolName {
@@ -107,46 +108,6 @@ func v2Execute(ctx context.Context, text string, args ...any) tarantool.Request 
 
 func (c *v2Client) query(ctx context.Context, text string, id int) ([]any, error) {
 	return c.Do(v2Execute(ctx, text, id)).Get()
-}
-
-func (c *v2Client) pointSelect(ctx context.Context, n int) error {
-	return c.selectName(ctx, selectPoint, key(n))
-}
-
-func (c *v2Client) selectName(ctx context.Context, text string, id int) error {
-	data, err := c.query(ctx, text, id)
-	if err != nil {
-		return err
-	}
-	return c.server.checkOnly(data, id)
-}
-
-func (c *v2Client) page(ctx context.Context, n int) error {
-	return c.selectRows(ctx, selectPage, firstOf(n, pageRows), pageRows)
-}
-
-func (c *v2Client) scan(ctx context.Context, _ int) error {
-	return c.selectRows(ctx, selectScan, 1, rowCount)
-}
-
-func (c *v2Client) wide(ctx context.Context, n int) error {
-	return c.selectRows(ctx, selectWide, firstOf(n, wideRows), wideRows)
-}
-
-func (c *v2Client) selectRows(ctx context.Context, text string, first, want int) error {
-	data, err := c.query(ctx, text, first)
-	if err != nil {
-		return err
-	}
-	return c.server.checkLast(data, first, want)
-}
-
-func (c *v2Client) blob(ctx context.Context, _ int) error {
-	data, err := c.query(ctx, selectBlob, 1)
-	if err != nil {
-		return err
-	}
-	return checkOnlyBlob(data)
 }
 
 func (c *v2Client) insert(ctx context.Context, _ int) error {

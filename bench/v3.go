@@ -30,16 +30,17 @@ func (c *v3Client) name() string { return v3Name }
 func (c *v3Client) close() error { return c.conn.Close() }
 
 func (c *v3Client) operations() map[string]operation {
+	read := reader{c.server, c.query}
 	operations := map[string]operation{
-		pointSelect: c.pointSelect,
-		besideScan:  c.pointSelect,
+		pointSelect: read.pointSelect,
+		besideScan:  read.pointSelect,
 		insert:      c.insert,
 		update:      c.update,
 		call:        c.call,
-		scan:        c.scan,
-		page:        c.page,
-		wide:        c.wide,
-		blob:        c.blob,
+		scan:        read.scan,
+		page:        read.page,
+		wide:        read.wide,
+		blob:        read.blob,
 	}
 	if c.server.streams() {
 		operations[transaction] = operation(c.transaction).afterConflicts(isV3Conflict)
@@ -74,43 +75,6 @@ func v3Get(on v3Doer, request tarantool.Request) ([]any, error) {
 
 func (c *v3Client) query(ctx context.Context, text string, id int) ([]any, error) {
 	return v3Get(c.conn, v3Execute(ctx, text, id))
-}
-
-func (c *v3Client) pointSelect(ctx context.Context, n int) error {
-	id := key(n)
-	data, err := c.query(ctx, selectPoint, id)
-	if err != nil {
-		return err
-	}
-	return c.server.checkOnly(data, id)
-}
-
-func (c *v3Client) page(ctx context.Context, n int) error {
-	return c.selectRows(ctx, selectPage, firstOf(n, pageRows), pageRows)
-}
-
-func (c *v3Client) scan(ctx context.Context, _ int) error {
-	return c.selectRows(ctx, selectScan, 1, rowCount)
-}
-
-func (c *v3Client) wide(ctx context.Context, n int) error {
-	return c.selectRows(ctx, selectWide, firstOf(n, wideRows), wideRows)
-}
-
-func (c *v3Client) selectRows(ctx context.Context, text string, first, want int) error {
-	data, err := c.query(ctx, text, first)
-	if err != nil {
-		return err
-	}
-	return c.server.checkLast(data, first, want)
-}
-
-func (c *v3Client) blob(ctx context.Context, _ int) error {
-	data, err := c.query(ctx, selectBlob, 1)
-	if err != nil {
-		return err
-	}
-	return checkOnlyBlob(data)
 }
 
 func (c *v3Client) insert(ctx context.Context, _ int) error {
