@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 	"github.com/tntsql/tntsql/tarantooltest"
 )
 
@@ -44,21 +45,21 @@ END;
 }
 
 func TestTheAcceptanceTestOfGolangMigrate(t *testing.T) {
-	d := open(t, dsn(servers(t)))
+	d := open(t, dsn(shared.Servers(t)))
 	dt.Test(t, d, migrations["1_users.up.sql"].Data)
 	assert.Empty(t, tables(t, d.db))
 }
 
 func TestTheAcceptanceTestOfMigrations(t *testing.T) {
-	m := newMigrate(t, dsn(servers(t)), migrations)
+	m := newMigrate(t, dsn(shared.Servers(t)), migrations)
 	dt.TestMigrate(t, m)
-	assert.Empty(t, tables(t, openDB(t, dsn(servers(t)))))
+	assert.Empty(t, tables(t, openDB(t, dsn(shared.Servers(t)))))
 }
 
 func TestUpAndDown(t *testing.T) {
 	dropAfter(t)
-	m := newMigrate(t, dsn(servers(t)), migrations)
-	db := openDB(t, servers(t).DSN("read_mode=rw"))
+	m := newMigrate(t, dsn(shared.Servers(t)), migrations)
+	db := openDB(t, shared.Servers(t).DSN("read_mode=rw"))
 	_, _, err := m.Version()
 	require.ErrorIs(t, err, migrate.ErrNilVersion)
 
@@ -96,25 +97,25 @@ func TestAMigrationThatFailsInItsMiddleLeavesTheDatabaseDirty(t *testing.T) {
 		"1_users.up.sql": migrations["1_users.up.sql"],
 		"2_log.up.sql":   {Data: []byte("CREATE TABLE \"log\" (\"id\" INTEGER PRIMARY KEY);\n\nINSERT INTO \"log\" VALUES ('no integer');\nDROP TABLE \"log\"")},
 	}
-	m := newMigrate(t, dsn(servers(t)), files)
+	m := newMigrate(t, dsn(shared.Servers(t)), files)
 	err := m.Up()
 	var failure *tntsql.Error
 	require.ErrorAs(t, err, &failure)
 	assert.ErrorContains(t, err, "golangmigrate: line 3, statement 2 of 3, of which those before it stay applied: tntsql: ")
 	requireVersion(t, m, 2, true)
 	require.ErrorAs(t, m.Up(), new(migrate.ErrDirty))
-	require.ErrorAs(t, newMigrate(t, dsn(servers(t)), files).Down(), new(migrate.ErrDirty))
+	require.ErrorAs(t, newMigrate(t, dsn(shared.Servers(t)), files).Down(), new(migrate.ErrDirty))
 
-	_, err = openDB(t, dsn(servers(t))).ExecContext(t.Context(), `DROP TABLE "log"`)
+	_, err = openDB(t, dsn(shared.Servers(t))).ExecContext(t.Context(), `DROP TABLE "log"`)
 	require.NoError(t, err)
 	require.NoError(t, m.Force(1))
 	requireVersion(t, m, 1, false)
-	require.NoError(t, newMigrate(t, dsn(servers(t)), migrations).Up())
+	require.NoError(t, newMigrate(t, dsn(shared.Servers(t)), migrations).Up())
 }
 
 func TestAFileWithATransactionIsRefusedBeforeAnythingRuns(t *testing.T) {
 	dropAfter(t)
-	m := newMigrate(t, dsn(servers(t)), fstest.MapFS{
+	m := newMigrate(t, dsn(shared.Servers(t)), fstest.MapFS{
 		"1_users.up.sql": migrations["1_users.up.sql"],
 		"2_log.up.sql": {Data: []byte("CREATE TABLE \"log\" (\"id\" INTEGER PRIMARY KEY);\n" +
 			"START TRANSACTION;\nINSERT INTO \"log\" VALUES (1);\nCOMMIT;")},
@@ -123,16 +124,16 @@ func TestAFileWithATransactionIsRefusedBeforeAnythingRuns(t *testing.T) {
 	require.ErrorIs(t, err, tntsql.ErrSessionStatement)
 	assert.ErrorContains(t, err, "golangmigrate: line 2: START TRANSACTION: ")
 	assert.ErrorContains(t, err, "remove this, and all other transaction control, from the file")
-	assert.NotContains(t, tables(t, openDB(t, dsn(servers(t)))), "log")
+	assert.NotContains(t, tables(t, openDB(t, dsn(shared.Servers(t)))), "log")
 
 	requireVersion(t, m, 2, true)
 	require.NoError(t, m.Force(1))
-	require.NoError(t, newMigrate(t, dsn(servers(t)), migrations).Up())
+	require.NoError(t, newMigrate(t, dsn(shared.Servers(t)), migrations).Up())
 }
 
 func TestRunOfAFileWithoutAStatement(t *testing.T) {
 	dropAfter(t)
-	d := open(t, dsn(servers(t)))
+	d := open(t, dsn(shared.Servers(t)))
 	require.NoError(t, d.Run(strings.NewReader("-- nothing;\n")))
 	require.ErrorIs(t, d.Run(iotest.ErrReader(errors.ErrUnsupported)), errors.ErrUnsupported)
 }
@@ -142,7 +143,7 @@ func TestOneOfManyProcessesMigrates(t *testing.T) {
 	var migrated atomic.Int32
 	var wg sync.WaitGroup
 	for range 4 {
-		m := newMigrate(t, dsn(servers(t)), migrations)
+		m := newMigrate(t, dsn(shared.Servers(t)), migrations)
 		wg.Go(func() {
 			err := m.Up()
 			if errors.Is(err, migrate.ErrNoChange) {
@@ -154,12 +155,12 @@ func TestOneOfManyProcessesMigrates(t *testing.T) {
 	}
 	wg.Wait()
 	assert.EqualValues(t, 1, migrated.Load())
-	requireVersion(t, newMigrate(t, dsn(servers(t)), migrations), 3, false)
+	requireVersion(t, newMigrate(t, dsn(shared.Servers(t)), migrations), 3, false)
 }
 
 func TestALockThatIsHeld(t *testing.T) {
 	dropAfter(t)
-	one, two := open(t, dsn(servers(t))), open(t, dsn(servers(t)))
+	one, two := open(t, dsn(shared.Servers(t))), open(t, dsn(shared.Servers(t)))
 	require.NoError(t, one.Lock())
 	require.ErrorIs(t, one.Lock(), database.ErrLocked)
 	two.lockWait = time.Second
@@ -182,11 +183,11 @@ func TestTheLockOfADeadProcessCanBeHad(t *testing.T) {
 
 func TestCloseReleasesTheLock(t *testing.T) {
 	dropAfter(t)
-	one, err := database.Open(dsn(servers(t)))
+	one, err := database.Open(dsn(shared.Servers(t)))
 	require.NoError(t, err)
 	require.NoError(t, one.Lock())
 	require.NoError(t, one.Close())
-	two := open(t, dsn(servers(t)))
+	two := open(t, dsn(shared.Servers(t)))
 	two.lockWait = time.Second
 	require.NoError(t, two.Lock())
 }
@@ -219,7 +220,7 @@ func TestBesideAReplicaWhoseApplierIsPaused(t *testing.T) {
 }
 
 func TestAllIsDoneOnTheMaster(t *testing.T) {
-	cfg, err := tntsql.ParseDSN(dsn(servers(t)))
+	cfg, err := tntsql.ParseDSN(dsn(shared.Servers(t)))
 	require.NoError(t, err)
 	cfg.Trace = &tntsql.Trace{Done: func(_ context.Context, info tntsql.Info, _ error) {
 		assert.Equal(t, tntsql.ModeRW, info.Mode)
@@ -234,7 +235,7 @@ func TestAllIsDoneOnTheMaster(t *testing.T) {
 
 func TestWithInstance(t *testing.T) {
 	dropAfter(t)
-	db := openDB(t, dsn(servers(t)))
+	db := openDB(t, dsn(shared.Servers(t)))
 	_, err := WithInstance(db, nil)
 	require.ErrorIs(t, err, ErrNilConfig)
 	d, err := WithInstance(db, &Config{MigrationsTable: `versions of "us"`})
@@ -252,7 +253,7 @@ func TestWithInstance(t *testing.T) {
 
 func TestErrorsAreNotTakenForAnEmptyTable(t *testing.T) {
 	dropAfter(t)
-	d := open(t, dsn(servers(t), "x-migrations-table=gone"))
+	d := open(t, dsn(shared.Servers(t), "x-migrations-table=gone"))
 	require.NoError(t, d.exec(`DROP TABLE "gone"`))
 	_, _, err := d.Version()
 	require.ErrorAs(t, err, new(*tntsql.Error))

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 )
 
 // makeEverything makes tables that refer to each other, and what hangs on them.
@@ -25,9 +27,9 @@ func makeEverything(t *testing.T, db *sql.DB) {
 }
 
 func TestDropLeavesNothing(t *testing.T) {
-	d := open(t, dsn(servers(t)))
+	d := open(t, dsn(shared.Servers(t)))
 	makeEverything(t, d.db)
-	_, err := servers(t).Lua(servers(t).Master(), `
+	_, err := shared.Servers(t).Lua(shared.Servers(t).Master(), `
 		box.schema.space.create('made in Lua'):create_index('pk', {sequence = true})
 		box.schema.space.create('without an index')`)
 	require.NoError(t, err)
@@ -44,7 +46,7 @@ func TestDropLeavesNothing(t *testing.T) {
 }
 
 func TestDropOfTablesThatReferToEachOther(t *testing.T) {
-	d := open(t, dsn(servers(t)))
+	d := open(t, dsn(shared.Servers(t)))
 	require.NoError(t, d.exec(`CREATE TABLE "a" ("id" INTEGER PRIMARY KEY, "b" INTEGER)`))
 	require.NoError(t, d.exec(`CREATE TABLE "b" ("id" INTEGER PRIMARY KEY, "a" INTEGER REFERENCES "a")`))
 	require.NoError(t, d.exec(`ALTER TABLE "a" ADD CONSTRAINT "a_b" FOREIGN KEY ("b") REFERENCES "b"`))

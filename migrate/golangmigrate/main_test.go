@@ -1,12 +1,7 @@
 package golangmigrate
 
 import (
-	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"os"
-	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -18,44 +13,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 	"github.com/tntsql/tntsql/tarantooltest"
 )
 
-// shared is the replica set of most tests, which leave nothing in it.
-var shared struct {
-	sync.Once
-	set *tarantooltest.ReplicaSet
-	err error
-}
-
-// servers starts the replica set when a test asks for it first.
-func servers(t *testing.T) *tarantooltest.ReplicaSet {
-	t.Helper()
-	shared.Do(func() {
-		shared.set, shared.err = tarantooltest.New(context.Background(), tarantooltest.Instances(2))
-	})
-	if errors.Is(shared.err, tarantooltest.ErrNoBinary) && os.Getenv("CI") == "" && os.Getenv("TARANTOOL") == "" {
-		t.Skip(shared.err)
-	}
-	require.NoError(t, shared.err)
-	return shared.set
-}
-
-// suite stops the replica set before goroutines are counted.
-type suite struct{ *testing.M }
-
-func (s suite) Run() int {
-	code := s.M.Run()
-	if shared.set != nil {
-		if err := shared.set.Close(); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-	}
-	return code
-}
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Suite{M: m}) }
 
 // dsn is of all instances. Plain reads go to the replica: those of migrations
 // must not.
@@ -114,7 +76,7 @@ func tables(t *testing.T, db *sql.DB) []string {
 // dropAfter drops all that a test leaves.
 func dropAfter(t *testing.T) {
 	t.Cleanup(func() {
-		d, err := database.Open(dsn(servers(t)))
+		d, err := database.Open(dsn(shared.Servers(t)))
 		require.NoError(t, err)
 		assert.NoError(t, d.Drop())
 		assert.NoError(t, d.Close())

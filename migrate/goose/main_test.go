@@ -3,10 +3,6 @@ package tntgoose
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,44 +10,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 	"github.com/tntsql/tntsql/tarantooltest"
 )
 
-// shared is the replica set of most tests, which leave nothing in it.
-var shared struct {
-	sync.Once
-	set *tarantooltest.ReplicaSet
-	err error
-}
-
-// servers starts the replica set when a test asks for it first.
-func servers(t *testing.T) *tarantooltest.ReplicaSet {
-	t.Helper()
-	shared.Do(func() {
-		shared.set, shared.err = tarantooltest.New(context.Background(), tarantooltest.Instances(2))
-	})
-	if errors.Is(shared.err, tarantooltest.ErrNoBinary) && os.Getenv("CI") == "" && os.Getenv("TARANTOOL") == "" {
-		t.Skip(shared.err)
-	}
-	require.NoError(t, shared.err)
-	return shared.set
-}
-
-// suite stops the replica set before goroutines are counted.
-type suite struct{ *testing.M }
-
-func (s suite) Run() int {
-	code := s.M.Run()
-	if shared.set != nil {
-		if err := shared.set.Close(); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-	}
-	return code
-}
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(suite{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Suite{M: m}) }
 
 // openDB opens a handle as another process would. Its plain reads go to
 // replicas: those of migrations must not.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 	"github.com/tntsql/tntsql/tarantooltest"
 )
 
@@ -53,7 +54,7 @@ func newProvider(t *testing.T, db *sql.DB, files fstest.MapFS) *goose.Provider {
 }
 
 func TestUpAndDown(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	provider := newProvider(t, db, migrations)
 	ctx := t.Context()
@@ -108,7 +109,7 @@ func TestUpAndDown(t *testing.T) {
 }
 
 func TestMigrationsOutOfOrderGoDownInTheirOwnOrder(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	nothing := goose.NewGoMigration
 	provider, err := NewProvider(db, nil, goose.WithLogger(goose.NopLogger()), goose.WithAllowOutofOrder(true),
@@ -127,7 +128,7 @@ func TestMigrationsOutOfOrderGoDownInTheirOwnOrder(t *testing.T) {
 }
 
 func TestGoMigrations(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	up := func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, `CREATE TABLE "users" ("id" INTEGER PRIMARY KEY)`)
@@ -142,7 +143,7 @@ func TestGoMigrations(t *testing.T) {
 }
 
 func TestAFileWithATransactionIsRefusedBeforeAnythingRuns(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	provider := newProvider(t, db, fstest.MapFS{
 		"00001_users.sql": migrations["00001_users.sql"],
@@ -163,7 +164,7 @@ COMMIT;
 // What came before the statement that failed stays, and goose does not record the
 // migration: so it must be undone by hand, or written to stand being run again.
 func TestAMigrationThatFailsInItsMiddle(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	provider := newProvider(t, db, fstest.MapFS{
 		"00001_users.sql": migrations["00001_users.sql"],
@@ -193,13 +194,13 @@ INSERT INTO "log" VALUES ('no integer');
 }
 
 func TestOneOfManyProcessesMigrates(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	var mu sync.Mutex
 	var applied []int64
 	var wg sync.WaitGroup
 	for range 4 {
-		provider := newProvider(t, openDB(t, servers(t)), migrations)
+		provider := newProvider(t, openDB(t, shared.Servers(t)), migrations)
 		wg.Go(func() {
 			results, err := provider.Up(t.Context())
 			assert.NoError(t, err)
@@ -215,10 +216,10 @@ func TestOneOfManyProcessesMigrates(t *testing.T) {
 }
 
 func TestALockThatIsHeld(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	locker := NewLocker()
-	require.NoError(t, locker.Lock(t.Context(), openDB(t, servers(t))))
+	require.NoError(t, locker.Lock(t.Context(), openDB(t, shared.Servers(t))))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -273,7 +274,7 @@ func TestBesideAReplicaWhoseApplierIsPaused(t *testing.T) {
 }
 
 func TestAllIsDoneOnTheMaster(t *testing.T) {
-	cfg, err := tntsql.ParseDSN(servers(t).DSN("read_mode=ro"))
+	cfg, err := tntsql.ParseDSN(shared.Servers(t).DSN("read_mode=ro"))
 	require.NoError(t, err)
 	cfg.Trace = &tntsql.Trace{Done: func(_ context.Context, info tntsql.Info, _ error) {
 		assert.Equal(t, tntsql.ModeRW, info.Mode)
@@ -282,7 +283,7 @@ func TestAllIsDoneOnTheMaster(t *testing.T) {
 	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	defer cleanAfter(t, openDB(t, servers(t)))
+	defer cleanAfter(t, openDB(t, shared.Servers(t)))
 
 	provider := newProvider(t, db, migrations)
 	_, err = provider.Up(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 )
 
 // newStore gives a store whose table is dropped after the test.
@@ -28,7 +29,7 @@ func newStore(t *testing.T, db *sql.DB, table string) database.StoreExtender {
 }
 
 func TestStore(t *testing.T) {
-	db, ctx := openDB(t, servers(t)), t.Context()
+	db, ctx := openDB(t, shared.Servers(t)), t.Context()
 	s := newStore(t, db, `Versions of "us"`)
 	assert.Equal(t, `Versions of "us"`, s.Tablename())
 
@@ -74,7 +75,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestStoreErrorsAreNotTakenForAnEmptyTable(t *testing.T) {
-	db, ctx := openDB(t, servers(t)), t.Context()
+	db, ctx := openDB(t, shared.Servers(t)), t.Context()
 	s := NewStore("no table")
 	_, err := s.GetLatestVersion(ctx, db)
 	require.Error(t, err)
@@ -91,7 +92,7 @@ func TestStoreErrorsAreNotTakenForAnEmptyTable(t *testing.T) {
 }
 
 func TestAnotherTable(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	cleanAfter(t, db)
 	provider, err := goose.NewProvider(goose.DialectCustom, db, migrations, goose.WithStore(newStore(t, db, "versions")),
 		goose.WithIsolateDDL(true), goose.WithLocker(NewLocker()), goose.WithLogger(goose.NopLogger()))
@@ -104,9 +105,9 @@ func TestAnotherTable(t *testing.T) {
 
 // Goose makes its table in a transaction unless it is told not to.
 func TestATransactionAroundTheTableIsRefusedWithWhatToDo(t *testing.T) {
-	db := openDB(t, servers(t))
+	db := openDB(t, shared.Servers(t))
 	tx, err := db.BeginTx(t.Context(), nil)
-	if !servers(t).AtLeast(2, 10, 0) {
+	if !shared.Servers(t).AtLeast(2, 10, 0) {
 		require.ErrorIs(t, err, tntsql.ErrTxUnsupported)
 		return
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tntsql/tntsql"
 	"github.com/tntsql/tntsql/migrate/internal/ident"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 )
 
 // testTerm is short, but long beside what a statement takes on a busy machine.
@@ -65,7 +66,7 @@ func TestALivingHolderKeepsIt(t *testing.T) {
 
 func TestTheLeaseOfAKilledProcessEnds(t *testing.T) {
 	holder := exec.CommandContext(t.Context(), os.Args[0])
-	holder.Env = append(os.Environ(), holderDSN+"="+servers(t).DSN())
+	holder.Env = append(os.Environ(), holderDSN+"="+shared.Servers(t).DSN())
 	stdin, err := holder.StdinPipe()
 	require.NoError(t, err)
 	defer stdin.Close()
@@ -106,11 +107,11 @@ func TestATimeInWhichTheServerHangsDoesNotCount(t *testing.T) {
 		acquired <- err
 	}()
 	require.Eventually(t, func() bool { return looks() > 2 }, 10*testTerm, time.Millisecond)
-	master := servers(t).Master()
-	require.NoError(t, servers(t).Stop(master))
+	master := shared.Servers(t).Master()
+	require.NoError(t, shared.Servers(t).Stop(master))
 	time.Sleep(testTerm + testTerm/2) // the time that must not count
 	continued := time.Now()
-	require.NoError(t, servers(t).Continue(master))
+	require.NoError(t, shared.Servers(t).Continue(master))
 	require.NoError(t, <-acquired)
 	assert.GreaterOrEqual(t, at.Sub(continued), testTerm)
 }
@@ -164,7 +165,7 @@ func TestAllIsDoneOnTheMaster(t *testing.T) {
 // master, and counts its reads.
 func openTraced(t *testing.T) (db *sql.DB, reads func() int) {
 	t.Helper()
-	cfg, err := tntsql.ParseDSN(servers(t).DSN("read_mode=ro"))
+	cfg, err := tntsql.ParseDSN(shared.Servers(t).DSN("read_mode=ro"))
 	require.NoError(t, err)
 	var n atomic.Int32
 	cfg.Trace = &tntsql.Trace{Done: func(_ context.Context, info tntsql.Info, _ error) {

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,52 +13,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tntsql/tntsql"
-	"github.com/tntsql/tntsql/tarantooltest"
+	"github.com/tntsql/tntsql/migrate/internal/shared"
 )
 
 // holderDSN makes the test binary a process that holds a lease until it is killed.
 const holderDSN = "TNTSQL_TEST_HOLDER_DSN"
-
-// shared is the replica set of all tests: each has tables of its own.
-var shared struct {
-	sync.Once
-	set *tarantooltest.ReplicaSet
-	err error
-}
-
-// servers starts the replica set when a test asks for it first.
-func servers(t *testing.T) *tarantooltest.ReplicaSet {
-	t.Helper()
-	shared.Do(func() {
-		shared.set, shared.err = tarantooltest.New(context.Background(), tarantooltest.Instances(2))
-	})
-	if errors.Is(shared.err, tarantooltest.ErrNoBinary) && os.Getenv("CI") == "" && os.Getenv("TARANTOOL") == "" {
-		t.Skip(shared.err)
-	}
-	require.NoError(t, shared.err)
-	return shared.set
-}
-
-// suite stops the replica set before goroutines are counted.
-type suite struct{ *testing.M }
-
-func (s suite) Run() int {
-	code := s.M.Run()
-	if shared.set != nil {
-		if err := shared.set.Close(); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-	}
-	return code
-}
 
 func TestMain(m *testing.M) {
 	if dsn := os.Getenv(holderDSN); dsn != "" {
 		hold(dsn)
 		return
 	}
-	goleak.VerifyTestMain(suite{m})
+	goleak.VerifyTestMain(shared.Suite{M: m})
 }
 
 // hold takes the lease of the table "killed" and says so.
@@ -80,7 +44,7 @@ func hold(dsn string) {
 // openDB opens a handle as another process would, whose reads go to the replica.
 func openDB(t *testing.T) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(tntsql.DriverName, servers(t).DSN("read_mode=ro"))
+	db, err := sql.Open(tntsql.DriverName, shared.Servers(t).DSN("read_mode=ro"))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
 	return db
