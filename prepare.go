@@ -3,7 +3,6 @@ package tntsql
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -107,7 +106,7 @@ func (c *Conn) prepare(ctx context.Context, query string, text *sqltext.Statemen
 // crashes those before 3.7.1 and 3.8.0. A transaction's instance is not asked, as
 // its stream may be busy.
 func (c *Conn) prepares(query string, text *sqltext.Statement) bool {
-	if c.connector.config.statements() == 0 || c.tx != nil || len(query) > longestAsked || strings.Contains(query, "\x00") {
+	if c.connector.config.statements() == 0 || c.tx != nil || len(query) > longestAsked || text.Cut {
 		return false
 	}
 	switch text.Kind {
