@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,12 +16,13 @@ import (
 )
 
 const (
-	cancelled      = 10_000               // queries
-	cancelCallers  = 64                   // at a time
-	shortDeadline  = 5 * time.Millisecond // at most
-	measuredSpeed  = time.Second
-	speedTries     = 5
-	slowestAllowed = 4 // times slower than before
+	cancelled     = 10_000                 // queries
+	cancelCallers = 64                     // at a time
+	shortDeadline = 5 * time.Millisecond   // at most
+	window        = 250 * time.Millisecond // in which the speed is measured
+	windows       = 3                      // at least
+	mostWindows   = 30
+	fullSpeed     = 0.9 // of a new handle's
 )
 
 var cancellation = Scenario{
@@ -51,11 +53,14 @@ var cancellation = Scenario{
 			return err
 		}
 		_, closed := d.count()
-		c := &cancelling{trial: t, db: db}
+		c := &cancelling{trial: t, db: db, cfg: cfg}
 		c.run()
 		t.Count(cancelled, int(c.ended.Load()))
 		t.Note("%d of %d queries were ended by their deadline, the slowest %v after it", c.ended.Load(), cancelled, time.Duration(c.late.Load()).Round(time.Millisecond))
-		err = c.goesOn(before, connector)
+		if err := c.answered(connector); err != nil {
+			return err
+		}
+		err = c.goesOn(before)
 		sameConnections(t, d, closed)
 		return err
 	},
@@ -75,6 +80,7 @@ const sleeperLua = `
 type cancelling struct {
 	trial *Trial
 	db    *sql.DB
+	cfg   *tntsql.Config
 	ended atomic.Int64
 	late  atomic.Int64 // the longest time from a deadline to the return
 }
@@ -126,28 +132,49 @@ func (c *cancelling) query(r *rand.Rand) {
 	}
 }
 
-// goesOn waits until the servers have answered everything, and measures again.
-func (c *cancelling) goesOn(before float64, connector *tntsql.Connector) error {
+// answered waits until the servers have answered everything.
+func (c *cancelling) answered(connector *tntsql.Connector) error {
 	for end := time.Now().Add(patience); inFlight(connector) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			return fmt.Errorf("%d requests have no answer", inFlight(connector))
 		}
 	}
-	var after float64
-	for range speedTries { // others may use the machine
-		var err error
-		if after, err = speed(c.db); err != nil {
-			return err
-		}
-		if after*slowestAllowed >= before {
-			break
+	return nil
+}
+
+// goesOn compares the handle with a new one, which tells its speed from that of the
+// machine: a window of the one after a window of the other, until their medians agree.
+func (c *cancelling) goesOn(before float64) error {
+	cfg := c.cfg.Clone()
+	cfg.Dial = nil
+	other, _, err := c.trial.Open(cfg)
+	if err != nil {
+		return err
+	}
+	other.SetMaxIdleConns(cancelCallers)
+	var same, fresh []float64
+	for len(same) < mostWindows && (len(same) < windows || middle(same) < fullSpeed*middle(fresh)) {
+		for _, handle := range []struct {
+			db     *sql.DB
+			speeds *[]float64
+		}{{other, &fresh}, {c.db, &same}} {
+			n, err := speed(handle.db)
+			if err != nil {
+				return err
+			}
+			*handle.speeds = append(*handle.speeds, n)
 		}
 	}
-	c.trial.Note("%.0f queries a second before, %.0f after", before, after)
-	if after*slowestAllowed < before {
-		c.trial.Violation(Cancels, "%.0f queries a second before the cancellations, %.0f after them", before, after)
+	c.trial.Note("%.0f queries a second before, %.0f after, and %.0f by a new handle", before, middle(same), middle(fresh))
+	if middle(same) < fullSpeed*middle(fresh) {
+		c.trial.Violation(Cancels, "%.0f queries a second after the cancellations, %.0f by a new handle", middle(same), middle(fresh))
 	}
 	return nil
+}
+
+func middle(speeds []float64) float64 {
+	speeds = slices.Sorted(slices.Values(speeds))
+	return speeds[len(speeds)/2]
 }
 
 func inFlight(connector *tntsql.Connector) (n int) {
@@ -175,7 +202,7 @@ func speed(db *sql.DB) (float64, error) {
 	)
 	for range cancelCallers {
 		callers.Go(func() {
-			for time.Since(begun) < measuredSpeed {
+			for time.Since(begun) < window {
 				if err := db.QueryRow("SELECT 1").Scan(new(int)); err != nil {
 					failed.Store(&err)
 					return
