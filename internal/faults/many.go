@@ -70,7 +70,7 @@ var manyCallers = Scenario{
 		t.Count(int(m.operations.Load()), 0)
 		t.result.Errors = int(m.failed.Load())
 		last := course[len(course)-1]
-		t.Note("%.0f operations a second", float64(last.Operations)/last.At.Seconds())
+		t.Note("for %v, %.0f operations a second", length, float64(last.Operations)/last.At.Seconds())
 		flat(t, course)
 		return nil
 	},
@@ -108,9 +108,14 @@ func (m *many) run(length time.Duration) (course []Sample) {
 	}
 	begun := time.Now()
 	ticker := time.NewTicker(length / samples)
-	for range samples {
+	for n := range samples {
 		<-ticker.C
-		course = append(course, m.sample(begun))
+		s := m.sample(begun)
+		course = append(course, s)
+		if n%(samples/10) == 0 {
+			m.trial.Options.progress("%v of %v: %d operations, %d goroutines, %d file descriptors, %d KiB of heap",
+				s.At.Round(time.Second), length, s.Operations, s.Goroutines, s.Files, s.Heap>>10)
+		}
 	}
 	ticker.Stop()
 	close(m.stop)

@@ -15,9 +15,9 @@ type Options struct {
 	// Seed is that of everything random.
 	Seed uint64
 	// Heard has everything that the driver says go through the search for passwords.
-	Heard *Heard
+	Heard *Heard `json:"-"`
 	// Progress, if it is set, is told what is being done.
-	Progress func(what string)
+	Progress func(what string) `json:"-"`
 }
 
 func (o *Options) scaled(d time.Duration) time.Duration {

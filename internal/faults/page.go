@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,16 +17,25 @@ import (
 
 // The files of a report.
 const (
-	pageFile = "reliability.md"
-	plotFile = "reliability.svg"
+	pageFile   = "reliability.md"
+	plotFile   = "reliability.svg"
+	recordFile = "reliability.jsonl"
 )
 
-// WritePage writes the page, and the plot that it shows, to a directory.
-func WritePage(directory string, results []*Result) error {
+// WritePage takes the results into the record of a directory, and writes the page of all
+// of it, and the plot that it shows.
+func WritePage(directory string, fresh []*Result) error {
 	if err := os.MkdirAll(directory, 0o750); err != nil {
 		return err
 	}
+	record := filepath.Join(directory, recordFile)
+	old, err := readRecord(record)
+	if err != nil {
+		return err
+	}
+	results := merged(old, fresh)
 	return errors.Join(
+		writeFile(record, func(w io.Writer) error { return writeRecord(w, results) }),
 		writeFile(filepath.Join(directory, pageFile), func(w io.Writer) error { return Page(w, results) }),
 		writeFile(filepath.Join(directory, plotFile), func(w io.Writer) error { return Plot(w, results) }),
 	)
@@ -42,16 +52,15 @@ func writeFile(name string, content func(io.Writer) error) error {
 // Page writes the promises and the results in Markdown.
 func Page(w io.Writer, results []*Result) error {
 	var b strings.Builder
-	o := results[0].Options
 	fmt.Fprintf(&b, `# Reliability
 
-What this driver promises, and the figures of the last full run of the fault suite that tests it: %s, %s, %d cores
-that the servers shared with it, scale %g, seed %d. The command writes this page:
+What this driver promises, and the figures of the fault suite that tests it: the last run of each scenario with each server,
+with %s on %d cores that the servers shared with it. The command writes this page:
 
-`+"```sh\n"+`make faults                                        # a short run, in under three minutes; it writes nothing
-make faults FAULTS="-long -out ../../docs"         # half an hour for three binaries: -tarantool a,b,c
-make faults FAULTS="-run many-callers -load 1h"    # one scenario; -list prints them
-make faults FAULTS="-seed %d -run random"          # the same sequences of faults again
+`+"```sh\n"+`make faults                                                     # a short run, in under three minutes; it writes nothing
+make faults FAULTS="-long -out ../../docs"                      # half an hour for three binaries: -tarantool a,b,c
+make faults FAULTS="-run many-callers -load 1h -out ../../docs" # one scenario; -list prints them
+make faults FAULTS=%-44q # the same sequences of faults again
 `+"```"+`
 
 A load of INSERTs, UPDATEs of shared counters, sessions that read what they wrote, and linearizable transactions goes on
@@ -61,17 +70,19 @@ are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks f
 
 ## Promises
 
-`, time.Now().Format(time.DateOnly), runtime.Version(), runtime.NumCPU(), o.Scale, o.Seed, o.Seed)
+`, runtime.Version(), runtime.NumCPU(), fmt.Sprintf("-seed %d -run random", results[0].Options.Seed))
 	b.WriteString(table(promiseCells(results)).Markdown())
 	b.WriteString(`
 - **unknown** are writes that ended with ` + "`ErrOutcomeUnknown`" + `; **errors** are all others that callers saw, most of them while nobody
   could have served them: with the password changed, the grants revoked, or the memory full.
 - **longest pause** is the longest time without an acknowledged write, in all faults; an election takes seconds.
+- **scale** is what the times of random sequences and of loads, and the sizes that take long, are multiplied with: 1 in the short form,
+  10 in the long one.
 
 ## Scenarios
 
 `)
-	b.WriteString(table(cells(results)).Markdown())
+	b.WriteString(table(runCells(results)).Markdown())
 	fmt.Fprintf(&b, "\n![Goroutines, file descriptors and heap under load](%s)\n", plotFile)
 	writeScenarios(&b, results)
 	b.WriteString(`
@@ -84,6 +95,16 @@ are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks f
 	b.WriteString("\nA new one takes ten lines: see the [package](../internal/faults/doc.go).\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// runCells are the cells of the results, and what it takes to run them again.
+func runCells(results []*Result) [][]string {
+	rows := cells(results)
+	rows[0] = append(rows[0], "date", "scale", "seed")
+	for i, r := range results {
+		rows[i+1] = append(rows[i+1], r.Date, strconv.FormatFloat(r.Options.Scale, 'g', -1, 64), strconv.FormatUint(r.Options.Seed, 10))
+	}
+	return rows
 }
 
 // promiseCells are the texts of the table of promises.

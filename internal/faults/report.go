@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ var heads = []string{"scenario", "server", "operations", "faults", "unknown", "e
 
 // cells are the texts of the table.
 func cells(results []*Result) [][]string {
-	rows := [][]string{heads}
+	rows := [][]string{slices.Clone(heads)}
 	for _, r := range results {
 		row := []string{r.Scenario.Name, r.Server.Version}
 		if r.Skipped != "" {

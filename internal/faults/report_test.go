@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,44 @@ func TestAPageHasEachPromiseThatWasTested(t *testing.T) {
 	for _, f := range Faults {
 		assert.Contains(t, page, "- "+f.Name)
 	}
+}
+
+func TestAPageKeepsWhatWasNotRunAgain(t *testing.T) {
+	directory := t.TempDir()
+	older, alike, newer := results()[0], results()[1], results()[0]
+	older.Date, older.Options = "2026-01-02", Options{Scale: 10, Seed: 4711, Heard: NewHeard(), Progress: func(string) {}}
+	require.NoError(t, WritePage(directory, []*Result{older, alike}))
+	newer.Server.Version, newer.Date, newer.Options = "2.11.9", "2026-03-04", Options{Scale: 0.5, Seed: 4712}
+	alike.Notes = []string{"run again"}
+	require.NoError(t, WritePage(directory, []*Result{newer, alike}))
+
+	text, err := os.ReadFile(filepath.Join(directory, pageFile))
+	require.NoError(t, err)
+	page := string(text)
+	assert.Regexp(t, `alone +\| 2.6.0 .*2026-01-02 \| +10 \| +4711 \|\n\| many-callers \| 2.6.0 .*\n\| alone +\| 2.11.9 .*2026-03-04 \| +0.5 \| +4712 \|\n`, page)
+	assert.Equal(t, 1, strings.Count(page, "run again"))
+	assert.Contains(t, page, "- 2.6.0: ok; noted\n- 2.11.9: ok; noted\n")
+	for _, file := range []string{pageFile, plotFile, recordFile} {
+		before, err := os.ReadFile(filepath.Join(directory, file))
+		require.NoError(t, err)
+		require.NoError(t, WritePage(directory, nil))
+		after, err := os.ReadFile(filepath.Join(directory, file))
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after), file)
+	}
+}
+
+func TestARecordNamesTheResultAtFaultAndLeavesOutScenariosThatAreNoMore(t *testing.T) {
+	file := filepath.Join(t.TempDir(), recordFile)
+	require.NoError(t, os.WriteFile(file, []byte("{\"Scenario\":\"forgotten\"}\n{\"Scenario\":\"alone\"}\n"), 0o600))
+	all, err := readRecord(file)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, alone.What, all[0].Scenario.What)
+
+	require.NoError(t, os.WriteFile(file, []byte("{\"Scenario\":\"alone\"}\n{\"Took\":\"long\"}\n"), 0o600))
+	_, err = readRecord(file)
+	assert.ErrorContains(t, err, recordFile+", result 2: ")
 }
 
 func TestTextTellsTheSeedOfWhatIsBroken(t *testing.T) {

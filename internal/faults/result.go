@@ -12,6 +12,7 @@ type Result struct {
 	Scenario Scenario
 	Server   failover.Server
 	Options  Options
+	Date     string // YYYY-MM-DD
 	Skipped  string // why it was not run; "" if it was
 	Took     time.Duration
 

@@ -44,7 +44,7 @@ func Run(s Scenario, o Options) (*Result, error) {
 	if o.Heard == nil {
 		o.Heard = NewHeard()
 	}
-	r := &Result{Scenario: s, Server: server, Options: o}
+	r := &Result{Scenario: s, Server: server, Options: o, Date: time.Now().Format(time.DateOnly)}
 	if s.Needs != nil {
 		r.Skipped = s.Needs(server)
 	}

@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&f.run, "run", "", "run the scenarios of these `names` only, separated by commas")
 	flag.StringVar(&f.tarantool, "tarantool", os.Getenv(binaryVariable),
 		"the Tarantool `binaries` to run with, separated by commas (default tarantool in PATH)")
-	flag.StringVar(&f.out, "out", "", "write reliability.md and reliability.svg to this `directory`")
+	flag.StringVar(&f.out, "out", "", "take the results into reliability.jsonl, .md and .svg in this `directory`")
 	flag.BoolVar(&f.long, "long", false, "the long form: half an hour for three binaries")
 	flag.Float64Var(&f.scale, "scale", 1, "multiply the time of the random sequences and of the load, and the sizes that take long")
 	flag.DurationVar(&f.load, "load", 0, "how long the load of many callers lasts, such as 1h (default 8s, times the scale)")
@@ -84,9 +84,6 @@ func report(f flags) error {
 	if err := faults.Text(os.Stdout, results); err != nil {
 		return err
 	}
-	if f.out != "" {
-		failed = append(failed, faults.WritePage(f.out, results))
-	}
 	if slices.ContainsFunc(results, func(r *faults.Result) bool { return !r.OK() }) {
 		failed = append(failed, errors.New("promises are broken"))
 	}
@@ -124,6 +121,9 @@ func runAll(f flags, scenarios []faults.Scenario) (results []*faults.Result, fai
 				continue
 			}
 			results = append(results, r)
+			if f.out != "" { // at once: the next may take an hour
+				failed = append(failed, faults.WritePage(f.out, []*faults.Result{r}))
+			}
 		}
 	}
 	return results, failed
