@@ -77,7 +77,7 @@ type Error struct {
 	// "ER_TUPLE_FOUND". A code that this driver does not know has no name.
 	Code uint32
 	Name string
-	// Message is the server's text.
+	// Message is the server's text. Error shows its first 4 KiB.
 	Message string
 	// Type and Fields are of the outermost error of Stack. Tarantool 2.4 and
 	// newer send a type, 2.10 and newer fields.
@@ -106,7 +106,7 @@ func (e *Error) Error() string { return "tntsql: " + e.text() }
 // text is Error without the prefix, for errors that wrap it.
 func (e *Error) text() string {
 	var b strings.Builder
-	b.WriteString(e.Message)
+	b.WriteString(iproto.Shown(e.Message))
 	if e.Name != "" {
 		fmt.Fprintf(&b, " (%s, code %d)", e.Name, e.Code)
 	} else {

@@ -79,6 +79,14 @@ func TestErrorsOfUsersHaveTheirTypeAndFields(t *testing.T) {
 	assert.Equal(t, "tntsql: no more of it (code 4711) from "+err.Instance.String(), err.Error())
 }
 
+func TestAnErrorShowsTheBeginningOfALongText(t *testing.T) {
+	long := &tntsql.Error{Code: 32, Name: "ER_PROC_LUA", Message: strings.Repeat("x", 1<<20)}
+	for _, err := range []error{long, &tntsql.BatchError{Err: long}, &tntsql.OutcomeUnknownError{Err: long}} {
+		assert.Less(t, len(err.Error()), 5_000)
+		assert.Contains(t, err.Error(), "xxx… (1048576 bytes in all) (ER_PROC_LUA, code 32)")
+	}
+}
+
 func TestErrorsHaveTheirCauses(t *testing.T) {
 	sharedSet(t)
 	err := raised(t, tntsql.ModeRW, `

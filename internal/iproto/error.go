@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/tarantool/go-iproto"
 )
@@ -38,7 +39,23 @@ type ServerError struct {
 	Stack   []ErrorFrame // servers since 2.4.1; empty before
 }
 
-func (e *ServerError) Error() string { return fmt.Sprintf("%s (code %d)", e.Message, e.Code) }
+func (e *ServerError) Error() string { return fmt.Sprintf("%s (code %d)", Shown(e.Message), e.Code) }
+
+// shownBytes is the most of a server's text that an error shows.
+const shownBytes = 4 << 10
+
+// Shown is what an error shows of a server's text, which may be as long as a reply: errors
+// are wrapped and logged, a copy each time.
+func Shown(text string) string {
+	if len(text) <= shownBytes {
+		return text
+	}
+	end := shownBytes
+	for end > shownBytes-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes in all)", text[:end], len(text))
+}
 
 // ParseError reads the body of an error reply. code is from the reply's header,
 // with or without the flag that makes it an error. What cannot be read of the

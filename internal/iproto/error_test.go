@@ -2,7 +2,9 @@ package iproto
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/tarantool/go-iproto"
@@ -47,6 +49,21 @@ func TestParseErrorAlwaysGivesOne(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			assert.EqualError(t, ParseError(test.code, unhex(t, test.body)), test.want)
+		})
+	}
+}
+
+func TestAnErrorShowsTheBeginningOfALongText(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"as long as may be", strings.Repeat("x", shownBytes), strings.Repeat("x", shownBytes)},
+		{"too long", strings.Repeat("x", 1<<20), strings.Repeat("x", shownBytes) + "… (1048576 bytes in all)"},
+		{"a rune at the end", "x" + strings.Repeat("ж", shownBytes), "x" + strings.Repeat("ж", shownBytes/2-1) + "… (8193 bytes in all)"},
+		{"no UTF-8", strings.Repeat("\x80", shownBytes+1), strings.Repeat("\x80", shownBytes-utf8.UTFMax) + "… (4097 bytes in all)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := &ServerError{Code: 1, Message: tt.text}
+			assert.Equal(t, tt.want+" (code 1)", e.Error())
+			assert.Equal(t, tt.text, e.Message)
 		})
 	}
 }

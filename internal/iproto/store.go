@@ -303,7 +303,7 @@ func (s *scanner) storeMap(dst reflect.Value, n uint64, depth int) error {
 			return s.malformed("a key of a map is %v", key.Elem().Type())
 		}
 		if err := s.store(value, depth-1); err != nil {
-			return fmt.Errorf("key %v: %w", key, err)
+			return fmt.Errorf("key %s: %w", Shown(fmt.Sprint(key)), err)
 		}
 		dst.SetMapIndex(key, value)
 	}
