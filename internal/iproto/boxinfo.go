@@ -169,20 +169,5 @@ func (s *scanner) names(field func(name string) (read bool, err error)) error {
 		s.pos = start
 		return s.skip(1, MaxDepth)
 	}
-	for ; n > 0; n-- {
-		name, err := s.optionalText()
-		if err != nil {
-			return err
-		}
-		read, err := field(name)
-		if err != nil {
-			return err
-		}
-		if !read {
-			if err := s.skip(1, MaxDepth); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return pairs(s, n, (*scanner).optionalText, field)
 }

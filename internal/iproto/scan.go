@@ -271,12 +271,17 @@ func (s *scanner) fields(field func(key int) (read bool, err error)) error {
 	if err != nil {
 		return err
 	}
+	return pairs(s, n, (*scanner).key, field)
+}
+
+// pairs reads n keys with their values.
+func pairs[K any](s *scanner, n uint64, key func(*scanner) (K, error), field func(K) (read bool, err error)) error {
 	for ; n > 0; n-- {
-		key, err := s.key()
+		k, err := key(s)
 		if err != nil {
 			return err
 		}
-		read, err := field(key)
+		read, err := field(k)
 		if err != nil {
 			return err
 		}
