@@ -154,16 +154,24 @@ func (l *load) halt() { l.ending.Do(func() { close(l.stop) }) }
 // end stops the load and waits for its last requests. It may be called again.
 func (l *load) end() error {
 	l.halt()
+	if !Ended(&l.running, stragglers) {
+		return fmt.Errorf("requests that have no answer %v after the end of the load", stragglers)
+	}
+	return nil
+}
+
+// Ended waits for goroutines, and tells whether they end in that time.
+func Ended(running *sync.WaitGroup, within time.Duration) bool {
 	ended := make(chan struct{})
 	go func() {
-		l.running.Wait()
+		running.Wait()
 		close(ended)
 	}()
 	select {
 	case <-ended:
-		return nil
-	case <-time.After(stragglers):
-		return fmt.Errorf("requests that have no answer %v after the end of the load", stragglers)
+		return true
+	case <-time.After(within):
+		return false
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tntsql/tntsql"
+	"github.com/tntsql/tntsql/internal/failover"
 	"github.com/tntsql/tntsql/internal/faults/history"
 )
 
@@ -272,17 +273,10 @@ func (l *load) goesOn() error {
 // end stops the load and waits for its last operations.
 func (l *load) end() error {
 	l.ending.Do(func() { close(l.stop) })
-	ended := make(chan struct{})
-	go func() {
-		l.running.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return nil
-	case <-time.After(patience):
+	if !failover.Ended(&l.running, patience) {
 		return fmt.Errorf("operations have no answer %v after the end of the load", patience)
 	}
+	return nil
 }
 
 // history is what each group saw.

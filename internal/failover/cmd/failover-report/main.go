@@ -59,7 +59,7 @@ of the driver noticed: about five minutes for each binary. Nothing else should r
 }
 
 func report(f flags) error {
-	scenarios, err := chosen(f.run)
+	scenarios, err := failover.Choose(failover.Scenarios, func(s failover.Scenario) string { return s.Name }, f.run)
 	if err != nil {
 		return err
 	}
@@ -86,21 +86,6 @@ func report(f flags) error {
 		failed = append(failed, errors.New("promises are broken"))
 	}
 	return errors.Join(failed...)
-}
-
-func chosen(names string) ([]failover.Scenario, error) {
-	if names == "" {
-		return failover.Scenarios, nil
-	}
-	var scenarios []failover.Scenario
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(failover.Scenarios, func(s failover.Scenario) bool { return s.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no scenario %q: -list prints them", name)
-		}
-		scenarios = append(scenarios, failover.Scenarios[i])
-	}
-	return scenarios, nil
 }
 
 // runAll runs every scenario with every binary. Those that fail to run, or are

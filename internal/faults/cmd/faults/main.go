@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tntsql/tntsql/internal/failover"
 	"github.com/tntsql/tntsql/internal/faults"
 )
 
@@ -66,7 +67,7 @@ kept its promises: under three minutes for each binary, or about ten with -long.
 }
 
 func report(f flags) error {
-	scenarios, err := chosen(f.run)
+	scenarios, err := failover.Choose(faults.Scenarios, func(s faults.Scenario) string { return s.Name }, f.run)
 	if err != nil {
 		return err
 	}
@@ -88,21 +89,6 @@ func report(f flags) error {
 		failed = append(failed, errors.New("promises are broken"))
 	}
 	return errors.Join(failed...)
-}
-
-func chosen(names string) ([]faults.Scenario, error) {
-	if names == "" {
-		return faults.Scenarios, nil
-	}
-	var scenarios []faults.Scenario
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(faults.Scenarios, func(s faults.Scenario) bool { return s.Name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no scenario %q: -list prints them", name)
-		}
-		scenarios = append(scenarios, faults.Scenarios[i])
-	}
-	return scenarios, nil
 }
 
 // runAll runs every scenario with every binary.
