@@ -63,6 +63,7 @@ type load struct {
 	values  atomic.Int64 // the last that was written
 
 	acknowledged [groups]atomic.Int64
+	injected     []injection // one after the other
 
 	mu    sync.Mutex
 	lossy []history.Span
@@ -285,19 +286,4 @@ func (l *load) history() (ops [groups][]history.Op) {
 		ops[w.group] = append(ops[w.group], w.ops...)
 	}
 	return ops
-}
-
-// pause is the longest time between two acknowledged writes.
-func pause(ops []history.Op) (longest time.Duration) {
-	var ends []time.Duration
-	for _, op := range ops {
-		if op.Outcome == history.Done {
-			ends = append(ends, op.Ended)
-		}
-	}
-	slices.Sort(ends)
-	for i := 1; i < len(ends); i++ {
-		longest = max(longest, ends[i]-ends[i-1])
-	}
-	return longest
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/tntsql/tntsql/internal/layout"
 )
@@ -64,7 +65,7 @@ func draw(d *layout.Drawing, x, y float64, course []Sample, what string, of func
 		d.Text(x-5, height+3, "end", 9, textColour, fmt.Sprintf("%.0f", most*part))
 	}
 	d.Text(x, y-6, "start", 11, textColour, what)
-	d.Text(x+panelWidth, y+panelHeight+14, "end", 9, textColour, fmt.Sprintf("%.0f s", length.Seconds()))
+	d.Text(x+panelWidth, y+panelHeight+14, "end", 9, textColour, duration(length))
 	var points []layout.Point
 	for _, s := range course {
 		points = append(points, layout.Point{
@@ -73,4 +74,12 @@ func draw(d *layout.Drawing, x, y float64, course []Sample, what string, of func
 		})
 	}
 	d.Polyline(points, lineColour)
+}
+
+// duration is how long a load went on.
+func duration(d time.Duration) string {
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
 }

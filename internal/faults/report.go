@@ -40,6 +40,14 @@ func longest(pause time.Duration) string {
 	return failover.Duration(pause)
 }
 
+// notes are what was noted, and where the longest pause was.
+func (r *Result) notes() []string {
+	if faults := r.paused(); faults != "" {
+		return append(slices.Clone(r.Notes), fmt.Sprintf("longest pause, %s: %s", longest(r.Pause), faults))
+	}
+	return r.Notes
+}
+
 // Text writes the results for a terminal.
 func Text(w io.Writer, results []*Result) error {
 	var b strings.Builder
@@ -49,7 +57,7 @@ func Text(w io.Writer, results []*Result) error {
 		if r.Skipped != "" {
 			fmt.Fprintf(&b, "\n%s: not run, %s", about, r.Skipped)
 		}
-		for _, note := range r.Notes {
+		for _, note := range r.notes() {
 			fmt.Fprintf(&b, "\n%s: %s", about, note)
 		}
 		for _, what := range r.Violations {

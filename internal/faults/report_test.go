@@ -3,6 +3,7 @@ package faults
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,8 @@ import (
 // results are some for a report: of a scenario that kept its promises, one that did not,
 // and one that was not run.
 func results() []*Result {
-	kept := &Result{Scenario: alone, Server: failover.Server{Version: "2.6.0"}, Operations: 1000, Faults: 21, Unknown: 3, Pause: 2 * time.Second, Notes: []string{"noted"}}
+	kept := &Result{Scenario: alone, Server: failover.Server{Version: "2.6.0"}, Operations: 1000, Faults: 21, Unknown: 3, Pause: 2 * time.Second, Notes: []string{"noted"},
+		Pauses: map[string]time.Duration{kill.Name: 2 * time.Second, stop.Name: time.Second}}
 	broken := &Result{Scenario: manyCallers, Server: failover.Server{Version: "2.6.0"}, Operations: 50, Course: []Sample{
 		{At: time.Second, Goroutines: 5, Files: 6, Heap: 7 << 20}, {At: 2 * time.Second, Goroutines: 5, Files: 6, Heap: 8 << 20},
 	}}
@@ -35,14 +37,15 @@ func TestAPageHasEachPromiseThatWasTested(t *testing.T) {
 		tested := p == NeverTwice || p == KnownOutcome || p == NothingLost || p == OwnWrites || p == GoesOn || p == StaysFlat || p == LeavesNone
 		assert.Equal(t, tested, strings.Contains(page, string(p)), p)
 	}
-	assert.Contains(t, page, "- 2.6.0: ok; noted")
+	assert.Contains(t, page, "- 2.6.0: ok; noted; longest pause, 2.0 s: "+kill.Name)
 	assert.Contains(t, page, "- 2.6.0: not run: too old")
 	assert.Contains(t, page, "- 2.6.0: **broken**; it grows")
 	assert.Regexp(t, string(StaysFlat)+` *\| many-callers .* 25 \|`, page, "all violations count, of which some are told")
 	assert.Regexp(t, `After Close no .* 0 \|`, page, "each counts for its promise alone")
 	for _, f := range Faults {
-		assert.Contains(t, page, "- "+f.Name)
+		assert.Contains(t, page, "| "+f.Name)
 	}
+	assert.Regexp(t, regexp.QuoteMeta(stop.Name)+` +\| +1.0 s \|\n`, page)
 }
 
 func TestAPageKeepsWhatWasNotRunAgain(t *testing.T) {
@@ -59,7 +62,7 @@ func TestAPageKeepsWhatWasNotRunAgain(t *testing.T) {
 	page := string(text)
 	assert.Regexp(t, `alone +\| 2.6.0 .*2026-01-02 \| +10 \| +4711 \|\n\| many-callers \| 2.6.0 .*\n\| alone +\| 2.11.9 .*2026-03-04 \| +0.5 \| +4712 \|\n`, page)
 	assert.Equal(t, 1, strings.Count(page, "run again"))
-	assert.Contains(t, page, "- 2.6.0: ok; noted\n- 2.11.9: ok; noted\n")
+	assert.Contains(t, page, "- 2.6.0: ok; noted; longest pause, 2.0 s: "+kill.Name+"\n- 2.11.9: ok; noted")
 	for _, file := range []string{pageFile, plotFile, recordFile} {
 		before, err := os.ReadFile(filepath.Join(directory, file))
 		require.NoError(t, err)

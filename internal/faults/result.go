@@ -21,8 +21,9 @@ type Result struct {
 	// Unknown are the writes of unknown outcome, Errors the other errors of operations
 	// that callers saw.
 	Unknown, Errors int
-	// Pause is the longest time without an acknowledged write.
-	Pause time.Duration
+	// Pause is the longest time without an acknowledged write, Pauses are those of faults.
+	Pause  time.Duration
+	Pauses map[string]time.Duration
 	// Broken is how often each promise did not hold, Violations tell of the first times.
 	Broken     map[Promise]int
 	Violations []string

@@ -58,7 +58,7 @@ const (
 	roundTime = 20 * time.Second
 )
 
-// each injects all faults, one after the other.
+// each injects all faults, each when the load has got over the one before.
 func each(t *Trial, elects, synchronous bool) error {
 	c, err := newCluster(t, elects, synchronous)
 	if err != nil {
@@ -70,6 +70,8 @@ func each(t *Trial, elects, synchronous bool) error {
 	}
 	return c.round(func() error {
 		for _, f := range can {
+			do := f.Do
+			f.Do = func(c *Cluster) error { return errors.Join(do(c), c.load.goesOn()) }
 			if err := c.inject(f); err != nil {
 				return err
 			}
@@ -150,13 +152,17 @@ func (c *Cluster) inject(faults ...Fault) error {
 		c.trial.Count(0, 1)
 		running.Go(func() { errs[i] = f.Do(&own) })
 	}
-	c.trial.Options.progress("%s", strings.Join(names, ", and "))
+	injected := injection{faults: strings.Join(names, ", and ")}
+	c.trial.Options.progress("%s", injected.faults)
+	injected.From = time.Since(c.load.began)
 	running.Wait()
+	injected.To = time.Since(c.load.began)
+	c.load.injected = append(c.load.injected, injected)
 	if err := errors.Join(errs...); err != nil {
 		if errors.Is(err, errStuck) && c.Set.Master() >= 0 {
-			c.trial.Violation(GoesOn, "%s: %v, though there is a master", strings.Join(names, ", and "), err)
+			c.trial.Violation(GoesOn, "%s: %v, though there is a master", injected.faults, err)
 		}
-		return fmt.Errorf("%s: %w", strings.Join(names, ", and "), err)
+		return fmt.Errorf("%s: %w", injected.faults, err)
 	}
 	return nil
 }
@@ -215,7 +221,9 @@ func (c *Cluster) report(breaches []history.Breach) {
 			r.Errors += n
 		}
 	}
-	r.Pause = max(r.Pause, pause(l.history()[logged]))
+	for _, gap := range gaps(l.history()[logged]) {
+		r.pause(gap, l.injected)
+	}
 	var texts []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		texts = append(texts, fmt.Sprintf("%d × %s", kinds[kind], kind))

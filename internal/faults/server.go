@@ -95,7 +95,15 @@ var outOfMemory = Fault{
 			end`)
 		c.Rest(300 * time.Millisecond)
 		mended := c.OnMaster("if box.space.ballast ~= nil then box.space.ballast:drop() end")
-		return errors.Join(err, mended, c.load.goesOn())
+		// Its tuples are collected bit by bit after the drop.
+		_, collected := c.Set.Lua(i, `
+			local fiber = require('fiber')
+			local last = fiber.time() + ...
+			while box.slab.info().arena_used > box.slab.info().quota_size / 2 do
+				if fiber.time() > last then error('the memory of the ballast is not free') end
+				fiber.sleep(0.005)
+			end`, patience.Seconds())
+		return errors.Join(err, mended, collected, c.load.goesOn())
 	},
 }
 
