@@ -20,8 +20,7 @@ var cut = Scenario{
 					return err
 				}
 				t.Rest(10 * time.Second)
-				t.Proxies[i].Heal()
-				return nil
+				return t.Proxies[i].Heal()
 			})
 			if err := errors.Join(err, t.load.goesOn()); err != nil {
 				return err
@@ -45,7 +44,9 @@ var resets = Scenario{
 					return err
 				}
 				time.Sleep(50 * time.Millisecond)
-				p.Heal()
+				if err := p.Heal(); err != nil {
+					return err
+				}
 				return t.load.goesOn()
 			})
 			if err != nil {
@@ -72,7 +73,7 @@ var latency = Scenario{
 			t.Rest(5 * time.Second)
 			err := t.load.goesOn()
 			for _, p := range t.Proxies {
-				p.Heal()
+				err = errors.Join(err, p.Heal())
 			}
 			return err
 		})

@@ -4,13 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"sync"
+	"time"
 
 	"github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 )
 
-// Proxy is the network before one instance.
+// Proxy is the network before one instance. One thing at a time is done to it: each takes
+// the place of the one before. Its methods may be called by several goroutines.
 type Proxy struct {
+	upstream, addr string
+	stuck          time.Duration // after which toxiproxy is given up
+
+	mu    sync.Mutex
 	proxy *toxiproxy.Proxy
 }
 
@@ -18,13 +25,47 @@ func init() { zerolog.SetGlobalLevel(zerolog.Disabled) }
 
 // NewProxy starts one before an address. It must be closed.
 func NewProxy(upstream string) (*Proxy, error) {
+	p := &Proxy{upstream: upstream, addr: "127.0.0.1:0", stuck: 10 * time.Second}
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	p.addr = p.proxy.Listen
+	return p, nil
+}
+
+func (p *Proxy) start() error {
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := &Proxy{toxiproxy.NewProxy(server, upstream, "127.0.0.1:0", upstream)}
-	return p, p.proxy.Start()
+	p.proxy = toxiproxy.NewProxy(server, p.upstream, p.addr, p.upstream)
+	return p.proxy.Start()
 }
 
 // Addr is where it listens.
-func (p *Proxy) Addr() string { return p.proxy.Listen }
+func (p *Proxy) Addr() string { return p.addr }
+
+// control changes toxics. If a client has left while data for it was on its way, that may
+// never end (https://github.com/Shopify/toxiproxy/issues/558): another proxy takes the
+// place then, and the connections of the old one stall for good.
+func (p *Proxy) control(change func(*toxiproxy.ToxicCollection) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed, old := make(chan error, 1), p.proxy
+	go func() { changed <- change(old.Toxics) }()
+	select {
+	case err := <-changed:
+		return err
+	case <-time.After(p.stuck):
+	}
+	go old.Stop() // it closes its listener, and is stuck too
+	for end := time.Now().Add(p.stuck); ; time.Sleep(time.Millisecond) {
+		err := p.start()
+		if err == nil {
+			return change(p.proxy.Toxics)
+		}
+		if time.Now().After(end) {
+			return err
+		}
+	}
+}
 
 // Stall keeps all that is sent, in both directions, until Heal. New connections
 // are accepted and stall too.
@@ -53,23 +94,34 @@ func (p *Proxy) Slice(size, pause int) error {
 }
 
 func (p *Proxy) add(toxic string, attributes map[string]int, directions ...string) error {
-	for _, direction := range directions {
-		text, err := json.Marshal(map[string]any{"type": toxic, "stream": direction, "attributes": attributes})
-		if err != nil {
-			return err
+	return p.control(func(toxics *toxiproxy.ToxicCollection) error {
+		toxics.ResetToxics(context.Background())
+		for _, direction := range directions {
+			text, err := json.Marshal(map[string]any{"type": toxic, "stream": direction, "attributes": attributes})
+			if err != nil {
+				return err
+			}
+			if _, err := toxics.AddToxicJson(bytes.NewReader(text)); err != nil {
+				return err
+			}
 		}
-		if _, err := p.proxy.Toxics.AddToxicJson(bytes.NewReader(text)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Heal ends what was done to the network.
-func (p *Proxy) Heal() { p.proxy.Toxics.ResetToxics(context.Background()) }
+func (p *Proxy) Heal() error {
+	return p.control(func(toxics *toxiproxy.ToxicCollection) error {
+		toxics.ResetToxics(context.Background())
+		return nil
+	})
+}
 
 // Close ends it and its connections.
-func (p *Proxy) Close() {
-	p.Heal()
+func (p *Proxy) Close() error {
+	err := p.Heal()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.proxy.Stop()
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +35,7 @@ func echo(t *testing.T) (*Proxy, net.Conn) {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		conn.Close()
-		p.Close()
+		assert.NoError(t, p.Close())
 		listener.Close()
 	})
 	return p, conn
@@ -61,7 +62,7 @@ func TestAStalledProxyLosesNothing(t *testing.T) {
 	send(t, conn, "a")
 	_, err := answer(conn, 200*ms)
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	p.Heal()
+	require.NoError(t, p.Heal())
 	text, err := answer(conn, 10*time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, "a", text)
@@ -74,7 +75,7 @@ func TestAProxyResets(t *testing.T) {
 	_, err := answer(conn, 10*time.Second)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-	p.Heal()
+	require.NoError(t, p.Heal())
 	conn, err = net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -92,4 +93,44 @@ func TestAProxyDelays(t *testing.T) {
 	_, err := answer(conn, 10*time.Second)
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, time.Since(begun), 100*ms)
+}
+
+func TestWhatIsDoneToAProxyTakesThePlaceOfTheOneBefore(t *testing.T) {
+	p, conn := echo(t)
+	require.NoError(t, p.Stall())
+	require.NoError(t, p.Reset())
+	require.NoError(t, p.Slice(3, 10))
+	require.NoError(t, p.Delay(100))
+	require.NoError(t, p.Delay(1))
+	send(t, conn, "a")
+	text, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "a", text)
+}
+
+func TestAProxyThatIsStuckIsReplaced(t *testing.T) {
+	p, conn := echo(t)
+	p.stuck = 50 * ms
+	old, addr, never := p.proxy.Toxics, p.Addr(), make(chan struct{})
+	defer close(never)
+	changed := make(chan *toxiproxy.ToxicCollection, 2)
+	require.NoError(t, p.control(func(toxics *toxiproxy.ToxicCollection) error {
+		changed <- toxics
+		if toxics == old {
+			<-never
+		}
+		return nil
+	}))
+	assert.True(t, <-changed == old)
+	assert.False(t, <-changed == old)
+	_, err := answer(conn, 10*time.Second)
+	require.ErrorIs(t, err, io.EOF)
+
+	conn, err = net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	send(t, conn, "a")
+	text, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "a", text)
 }

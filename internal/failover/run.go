@@ -48,12 +48,24 @@ func Run(s Scenario, o Options) (*Result, error) {
 	return r, nil
 }
 
-// ProxyLinks are what toxiproxy itself leaves of a link whose client went away
-// while data was on its way.
+// ProxyLinks are what toxiproxy itself leaves: of a link whose client went away while data
+// was on its way, and of a proxy that was stuck.
 var ProxyLinks = []goleak.Option{
-	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
-	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
-	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write"),
+	ofToxiproxy("/toxics.(*ToxicStub).Run"),
+	ofToxiproxy(".(*ToxicLink).read"),
+	ofToxiproxy(".(*ToxicLink).write"),
+	ofToxiproxy(".(*ToxicLink).AddToxic"),
+	ofToxiproxy(".(*ToxicLink).RemoveToxic"),
+	ofToxiproxy(".(*ToxicLink).RemoveToxic.func1"),
+	ofToxiproxy(".(*ToxicCollection).StartLink"),
+	ofToxiproxy(".(*ToxicCollection).AddToxicJson"),
+	ofToxiproxy(".(*ToxicCollection).ResetToxics"),
+	ofToxiproxy(".(*Proxy).Stop"),
+	ofToxiproxy(".(*Proxy).freeBlocker"),
+}
+
+func ofToxiproxy(function string) goleak.Option {
+	return goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2" + function)
 }
 
 func (t *Trial) run(r *Result) error {
@@ -241,7 +253,7 @@ func (t *Trial) close() {
 		t.pool.close()
 	}
 	for _, p := range t.Proxies {
-		p.Close()
+		_ = p.Close()
 	}
 	if t.Set != nil {
 		_ = t.Set.Close()

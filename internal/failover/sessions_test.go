@@ -96,7 +96,7 @@ func delayed(t *testing.T) *tarantooltest.ReplicaSet {
 	rs := tarantooltest.Start(t)
 	proxy, err := NewProxy(rs.Addr(0))
 	require.NoError(t, err)
-	t.Cleanup(proxy.Close)
+	t.Cleanup(func() { assert.NoError(t, proxy.Close()) })
 	require.NoError(t, proxy.Delay(500))
 	_, err = rs.Lua(2, "box.cfg{replication = 'replicator:replicator@' .. ...}", proxy.Addr())
 	require.NoError(t, err)

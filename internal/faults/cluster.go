@@ -94,7 +94,7 @@ func (c *Cluster) open() error {
 		if err != nil {
 			return err
 		}
-		c.trial.Closing(func() error { p.Close(); return nil })
+		c.trial.Closing(p.Close)
 		c.Proxies = append(c.Proxies, p)
 		dsn = strings.Replace(dsn, c.Set.Addr(i), p.Addr(), 1)
 	}
@@ -187,7 +187,9 @@ func (c *Cluster) running() (up []int) {
 // heal mends all, and waits until the replica set is well.
 func (c *Cluster) heal() error {
 	for _, p := range c.Proxies {
-		p.Heal()
+		if err := p.Heal(); err != nil {
+			return err
+		}
 	}
 	up := c.running()
 	for i := range c.Set.Len() {

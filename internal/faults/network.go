@@ -18,8 +18,7 @@ func toxic(name string, most time.Duration, do func(*failover.Proxy) error) Faul
 				return err
 			}
 			c.Rest(most/2 + time.Duration(c.Rand.Int64N(int64(most/2))))
-			p.Heal()
-			return nil
+			return p.Heal()
 		},
 	}
 }

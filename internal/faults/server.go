@@ -136,7 +136,9 @@ func (c *Cluster) asAdmin(broken, mended string, args ...any) error {
 	}
 	c.Rest(100 * time.Millisecond)
 	for _, p := range c.Proxies {
-		p.Heal()
+		if err := p.Heal(); err != nil {
+			return err
+		}
 	}
 	c.Rest(300 * time.Millisecond)
 	return errors.Join(c.OnMaster(mended, args...), c.load.goesOn())
