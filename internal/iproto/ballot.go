@@ -61,11 +61,17 @@ func (b *Ballot) field(s *scanner, key int) (read bool, err error) {
 	return true, err
 }
 
-// vclock reads a vclock, which has few components: replica ids end at 31.
+// maxComponents is more than the components of a vclock: replica ids end at 31. Vclocks are
+// kept, so their length must not be the server's to choose.
+const maxComponents = 1024
+
 func (s *scanner) vclock() (map[uint32]uint64, error) {
 	n, err := s.mapLen()
 	if err != nil {
 		return nil, err
+	}
+	if n > maxComponents {
+		return nil, s.malformed("a vclock of %d components", n)
 	}
 	clock := make(map[uint32]uint64, min(n, 32))
 	for ; n > 0; n-- {

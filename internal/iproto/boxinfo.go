@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // BoxInfo is a part of box.info. A field that the server does not have is zero.
@@ -58,15 +60,15 @@ func ParseBoxInfo(body []byte) (BoxInfo, error) {
 func (info *BoxInfo) field(s *scanner, name string) (read bool, err error) {
 	switch name {
 	case "status":
-		info.Status, err = s.optionalText()
+		info.Status, err = s.optionalName()
 	case "ro":
 		info.ReadOnly, err = s.bool()
 	case "uuid":
-		info.UUID, err = s.optionalText()
+		info.UUID, err = s.optionalName()
 	case "name":
-		info.Name, err = s.optionalText()
+		info.Name, err = s.optionalName()
 	case "version":
-		info.Version, err = s.optionalText()
+		info.Version, err = s.optionalName()
 	case "cluster", "replicaset":
 		// The replica set's uuid is cluster.uuid in 2.x, replicaset.uuid
 		// in 3.x, where cluster is what replica sets belong to.
@@ -74,7 +76,7 @@ func (info *BoxInfo) field(s *scanner, name string) (read bool, err error) {
 			if name != "uuid" {
 				return false, nil
 			}
-			info.ReplicaSet, err = s.optionalText()
+			info.ReplicaSet, err = s.optionalName()
 			return true, err
 		})
 	case "election":
@@ -99,7 +101,7 @@ func (info *BoxInfo) peer(s *scanner) error {
 	err := s.names(func(name string) (read bool, err error) {
 		switch name {
 		case "uuid":
-			p.UUID, err = s.optionalText()
+			p.UUID, err = s.optionalName()
 		case "upstream":
 			err = s.names(func(name string) (bool, error) {
 				if name != "peer" {
@@ -126,6 +128,9 @@ func (info *BoxInfo) peer(s *scanner) error {
 func peerAddress(uri string) string {
 	uri, _, _ = strings.Cut(uri, "?")
 	uri = uri[strings.LastIndexByte(uri, '@')+1:]
+	if len(uri) > maxName || !isName(uri) {
+		return ""
+	}
 	if path := strings.TrimPrefix(uri, "unix/:"); strings.HasPrefix(path, "/") {
 		return path
 	}
@@ -138,6 +143,8 @@ func peerAddress(uri string) string {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
+	} else if strings.ContainsFunc(host, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\:[]`, r) }) {
+		return ""
 	}
 	return net.JoinHostPort(strings.ToLower(host), port)
 }
@@ -155,6 +162,29 @@ func (s *scanner) optionalText() (string, error) {
 	}
 	s.pos = start
 	return "", s.skip(1, MaxDepth)
+}
+
+// maxName is how long a name may be that a server gives, the host and port of an address
+// included. Servers have 63 bytes for those of their own; a host name has 253.
+const maxName = 260
+
+// isName tells of a text that can stand in a line of a log or a table as it is.
+func isName(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// optionalName is optionalText for what is kept and shown.
+func (s *scanner) optionalName() (string, error) {
+	text, err := s.optionalText()
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxName:
+		return "", s.malformed("a name of %d bytes", len(text))
+	case !isName(text):
+		return "", s.malformed("a name with control characters")
+	}
+	return text, nil
 }
 
 // names reads a map with names for keys, as fields reads one with integers. Any

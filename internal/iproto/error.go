@@ -2,6 +2,7 @@ package iproto
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tarantool/go-iproto"
@@ -62,13 +63,13 @@ func Shown(text string) string {
 // body is left out: an error reply is an error whatever its body is.
 func ParseError(code uint32, body []byte) *ServerError {
 	e := &ServerError{Code: code &^ uint32(iproto.IPROTO_TYPE_ERROR)}
-	s := scanner{b: body}
+	s := scanner{b: body, room: errorRoom}
 	err := s.fields(func(key int) (_ bool, err error) {
 		switch iproto.Key(key) {
 		case iproto.IPROTO_ERROR_24:
 			e.Message, err = s.kept()
 		case iproto.IPROTO_ERROR:
-			e.Stack, err = s.errorStack()
+			e.Stack, err = s.errorStack(true)
 		default:
 			return false, nil
 		}
@@ -115,21 +116,30 @@ func HasError(body []byte) bool {
 	return false
 }
 
-// parseErrorStack reads MP_ERROR. The stack that it returns is not empty.
-func parseErrorStack(data []byte) ([]ErrorFrame, error) {
+// errorText returns the message of an MP_ERROR, as a copy. Its fields may hold further
+// errors, so they are not looked at.
+func errorText(data []byte) (string, error) {
 	s := scanner{b: data}
-	stack, err := s.errorStack()
-	if err == nil && len(stack) == 0 {
-		err = fmt.Errorf("%w: error without a stack", ErrMalformed)
+	stack, err := s.errorStack(false)
+	switch {
+	case err != nil:
+		return "", err
+	case len(stack) == 0:
+		return "", fmt.Errorf("%w: error without a stack", ErrMalformed)
 	}
-	return stack, err
+	return strings.Clone(stack[0].Message), nil
 }
 
 // maxFrames is how many errors of a stack are kept. An empty one takes a byte of a
 // body, and over a hundred in Go.
 const maxFrames = 64
 
-func (s *scanner) errorStack() (stack []ErrorFrame, err error) {
+// errorRoom is what the fields of all errors of a stack may take: errors come unasked, and
+// are kept longer than replies.
+const errorRoom = 16 << 20
+
+// errorStack reads a stack, with the fields of its errors or without.
+func (s *scanner) errorStack(whole bool) (stack []ErrorFrame, err error) {
 	err = s.fields(func(key int) (bool, error) {
 		if key != errorStack {
 			return false, nil
@@ -142,7 +152,7 @@ func (s *scanner) errorStack() (stack []ErrorFrame, err error) {
 			if len(stack) == maxFrames {
 				return true, s.skip(n, MaxDepth)
 			}
-			frame, err := s.errorFrame()
+			frame, err := s.errorFrame(whole)
 			if err != nil {
 				return false, err
 			}
@@ -153,8 +163,11 @@ func (s *scanner) errorStack() (stack []ErrorFrame, err error) {
 	return stack, err
 }
 
-func (s *scanner) errorFrame() (f ErrorFrame, err error) {
+func (s *scanner) errorFrame(whole bool) (f ErrorFrame, err error) {
 	err = s.fields(func(key int) (_ bool, err error) {
+		if key == errorFields && !whole {
+			return false, nil
+		}
 		switch key {
 		case errorType:
 			f.Type, err = s.kept()

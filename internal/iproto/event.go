@@ -62,11 +62,11 @@ func ParseInstanceEvent(key string, value []byte) (InstanceEvent, error) {
 		role bool
 		term bool
 	)
-	s := scanner{b: value}
+	s := scanner{b: value, typed: true}
 	err := s.names(func(name string) (read bool, err error) {
 		switch name {
 		case "status":
-			e.Status, err = s.optionalText()
+			e.Status, err = s.optionalName()
 		case "is_ro":
 			role = true
 			e.ReadOnly, err = s.bool()
@@ -75,7 +75,7 @@ func ParseInstanceEvent(key string, value []byte) (InstanceEvent, error) {
 		case "replicaset_uuid":
 			e.ReplicaSet, err = s.optionalUUID()
 		case "instance_name":
-			e.Name, err = s.optionalText()
+			e.Name, err = s.optionalName()
 		case "term":
 			term = true
 			e.Term, err = s.uint()
@@ -112,6 +112,9 @@ func (s *scanner) optionalUUID() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	uuid, _ := v.(string)
-	return uuid, nil
+	uuid, ok := v.(UUID)
+	if !ok {
+		return "", nil
+	}
+	return uuid.String(), nil
 }

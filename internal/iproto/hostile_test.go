@@ -226,3 +226,64 @@ func TestRowsTakeLittleMemory(t *testing.T) {
 		})
 	}
 }
+
+// An error within an error within an error is no array or map, so nothing else bounds how
+// deep they are.
+func TestErrorsWithinErrorsTakeLittle(t *testing.T) {
+	inner := unhex(t, "81 00 91 81 03 a3626164")
+	for range 20_000 {
+		inner = append(unhex(t, "81 00 91 82 03 a3626164 06 81 a161"), appendExt(nil, extError, inner)...)
+	}
+	value := appendExt(nil, extError, inner)
+	for name, read := range map[string]func() error{
+		"row":  func() error { return readAll(oneRow(value)) },
+		"call": func() error { _, err := ParseData(append([]byte{0x81, 0x30, 0x91}, value...)); return err },
+		"error": func() error {
+			assert.Equal(t, "bad (code 3)", ParseError(3, append([]byte{0x81, 0x52}, inner...)).Error())
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			assert.LessOrEqual(t, allocated(func() { err = read() }), uint64(8*len(value)+slack))
+			assert.NoError(t, err)
+		})
+	}
+}
+
+func TestFieldsOfErrorsTakeLittle(t *testing.T) {
+	maps := append(appendArrayLen(unhex(t, "82 31 a3626164 52 81 00 91 81 06 81 a161"), 1<<20), bytes.Repeat([]byte{0x80}, 1<<20)...)
+	got := allocated(func() { assert.EqualError(t, ParseError(3, maps), "bad (code 3)") })
+	assert.LessOrEqual(t, got, uint64(2*errorRoom))
+}
+
+func TestWhatIsKeptOfAServerIsShort(t *testing.T) {
+	long := strings.Repeat("x", maxName+1)
+	for name, info := range map[string]map[string]any{
+		"status": {"status": long}, "status of two lines": {"status": "running\nrunning"}, "name": {"name": long},
+		"version": {"version": long}, "uuid": {"uuid": long}, "replica set": {"cluster": map[string]any{"uuid": long}},
+		"name that is not UTF-8": {"name": "\xff"}, "colours": {"status": "\x1b[31m"},
+	} {
+		info["ro"] = false
+		_, err := ParseBoxInfo(dataBody(t, info))
+		assert.ErrorIs(t, err, ErrMalformed, name)
+	}
+	for key, value := range map[string]map[string]any{
+		StatusKey: {"is_ro": false, "status": "running\n"},
+		IDKey:     {"replicaset_uuid": long},
+	} {
+		raw, err := encode(value)
+		require.NoError(t, err)
+		_, err = ParseInstanceEvent(key, raw)
+		assert.ErrorIs(t, err, ErrMalformed, key)
+	}
+	vclock := append([]byte{0x81, 0x29, 0x81, 0x02}, appendMapLen(nil, maxComponents+1)...)
+	for i := range maxComponents + 1 {
+		vclock = append(appendUint(vclock, uint64(i)), 1)
+	}
+	_, err := ParseBallot(vclock)
+	assert.ErrorIs(t, err, ErrMalformed)
+	for _, uri := range []string{long + ":3301", "a b:3301", "a/b:3301", "h\n:3301", "unix/:/" + long, "unix/:/a\x00b", "[::1]x:3301"} {
+		assert.Empty(t, peerAddress(uri), "%.40q", uri)
+	}
+}

@@ -1,7 +1,6 @@
 package iproto
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"reflect"
@@ -218,11 +217,11 @@ func decodeExtension(id int8, data []byte) (any, error) {
 		}
 		return u.String(), nil
 	case extError:
-		stack, err := parseErrorStack(bytes.Clone(data))
+		text, err := errorText(data)
 		if err != nil {
 			return nil, err
 		}
-		return stack[0].Message, nil
+		return text, nil
 	case extDatetime:
 		return decodeTime(data)
 	case extInterval:
