@@ -22,7 +22,11 @@ type Text struct {
 }
 
 const (
-	maxText = 16 << 10 // bytes of a text that is kept
+	// spareIDs is how many ids beyond those in use, and as many that make room for
+	// them, may wait for the answer to their UNPREPARE. A server that gives none is not
+	// asked for further ids.
+	spareIDs = 64
+	maxText  = 16 << 10 // bytes of a text that is kept
 	// fullPause is how long nothing is prepared once the server's cache is full.
 	fullPause = time.Minute
 	// firstWait is how long a text that cannot be prepared, or whose id did not work,
@@ -58,6 +62,7 @@ type prepared struct {
 // none begins until a later PREPARE has brought it anew.
 type statements struct {
 	conn   *Conn
+	most   int            // ids that are tracked
 	schema *atomic.Uint64 // the server's version, as far as it has told
 	// compares tells that the server compares texts whose hash, the id, is the
 	// same. Others take one for the other (tarantool#12537).
@@ -77,6 +82,7 @@ func newStatements(c *Conn, size int, schema *atomic.Uint64) *statements {
 	}
 	s := &statements{
 		conn:     c,
+		most:     2*size + spareIDs,
 		schema:   schema,
 		compares: c.greeting.Version.AtLeast(3, 7, 1),
 		ids:      make(map[uint32]*prepared),
@@ -178,7 +184,7 @@ func (s *statements) begins(t Text) bool {
 		return false
 	}
 	now := clock()
-	if p.asked || now < p.next || now < s.full || p.id != 0 && s.current(p) || !s.conn.flight.budget.Try() {
+	if p.asked || len(s.ids) >= s.most || now < p.next || now < s.full || p.id != 0 && s.current(p) || !s.conn.flight.budget.Try() {
 		return false
 	}
 	p.asked = true
@@ -228,6 +234,8 @@ func (s *statements) answered(t Text, schema uint64, reply Reply) {
 func (s *statements) got(t Text, id uint32, schema uint64, usable bool) {
 	p := s.ids[id]
 	switch {
+	case p == nil && len(s.ids) >= s.most:
+		return
 	case p == nil:
 		p = &prepared{text: strings.Clone(t.SQL), id: id}
 		s.ids[id] = p

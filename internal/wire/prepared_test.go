@@ -532,6 +532,20 @@ func TestThousandsOfTextsKeepAsManyAsThereIsRoomFor(t *testing.T) {
 	assert.Equal(t, 10, has)
 }
 
+// A server that gives an id each time, and never says that it has let one go.
+func TestIDsThatAreNotUnpreparedAreFew(t *testing.T) {
+	p := startPreparer(t, newer)
+	p.On(protocol.IPROTO_PREPARE, func(s *fakepeer.Session, r fakepeer.Request) bool {
+		_, isText := textOf(r)
+		return !isText || p.prepare(s, r)
+	})
+	c := dialPreparer(t, p, 2)
+	for i := range 500 {
+		c.run(t, read(fmt.Sprintf("SELECT %d", i)), read(fmt.Sprintf("SELECT %d", i)))
+	}
+	assert.LessOrEqual(t, c.InFlight(), 100)
+}
+
 func TestNothingIsPreparedWithoutACache(t *testing.T) {
 	p := startPreparer(t, newer)
 	c := dialPreparer(t, p, 0)
