@@ -36,6 +36,8 @@ const (
 	StatusSuspect = "suspect" // connected, but has not answered for probe_timeout
 	StatusStandby = "standby" // no connection: another address of the instance is in use
 	StatusDown    = "down"    // no connection
+	// StatusShutdown is of an instance that has announced its end.
+	StatusShutdown = "shutdown"
 
 	// StatusConnecting is of an address that has not been tried yet, and
 	// StatusRefused of one where the server refuses the user or password.
@@ -76,6 +78,16 @@ type Instance struct {
 	Since time.Time
 	// Err is why it is not connected, or the last error of a check.
 	Err error
+}
+
+// ServerStatus is a server's word about itself. The words that this client gives are not
+// its to say: they tell of connections.
+func ServerStatus(word string) string {
+	switch word {
+	case StatusSuspect, StatusStandby, StatusDown, StatusShutdown, StatusConnecting, StatusRefused, StatusUnresolved:
+		return "says " + word
+	}
+	return word
 }
 
 // Connected tells whether there is a connection to the instance.

@@ -8,9 +8,6 @@ import (
 	"github.com/tntsql/tntsql/internal/iproto"
 )
 
-// statusShutdown is of an instance that says it is about to end.
-const statusShutdown = "shutdown"
-
 // mailbox keeps what the server pushed last, by key, until run reads it.
 type mailbox struct {
 	arrived  chan struct{}
@@ -23,22 +20,22 @@ func newMailbox() mailbox { return mailbox{arrived: make(chan struct{}, 1)} }
 
 // event takes an event in. It runs in a connection's reader, before the reply
 // that follows.
-func (in *instance) event(key string, value []byte) {
+func (in *instance) event(key string, value []byte) error {
 	if value == nil {
-		return // the key has no value yet
+		return nil // the key has no value yet
 	}
 	var e iproto.InstanceEvent
 	if key != iproto.ShutdownKey {
 		var err error
 		if e, err = iproto.ParseInstanceEvent(key, value); err != nil {
-			in.pool.options.Logger.Warn("event ignored", "address", in.candidate.Address, "key", key, "error", err)
-			return
+			return err
 		}
 	}
 	if key == iproto.SchemaKey {
 		in.conns.schema.Store(e.Schema)
 	}
 	in.mail.put(key, e)
+	return nil
 }
 
 func (m *mailbox) put(key string, e iproto.InstanceEvent) {
@@ -81,10 +78,10 @@ func (in *instance) apply(state *discovery.Instance) bool {
 	for key, e := range events {
 		switch key {
 		case iproto.StatusKey:
-			in.status = e.Status
+			in.status = discovery.ServerStatus(e.Status)
 			state.Role = roleOf(e.ReadOnly)
-			if state.Status != discovery.StatusSuspect && state.Status != statusShutdown {
-				state.Status = e.Status
+			if state.Status != discovery.StatusSuspect && state.Status != discovery.StatusShutdown {
+				state.Status = in.status
 			}
 		case iproto.IDKey:
 			state.ReplicaSet, state.Name = e.ReplicaSet, e.Name
@@ -95,7 +92,7 @@ func (in *instance) apply(state *discovery.Instance) bool {
 		}
 	}
 	if _, ok := events[iproto.ShutdownKey]; ok {
-		in.status, state.Status = statusShutdown, statusShutdown
+		in.status, state.Status = discovery.StatusShutdown, discovery.StatusShutdown
 	}
 	return len(events) > 0
 }

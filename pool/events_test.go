@@ -108,11 +108,11 @@ func TestMalformedEventsAreIgnoredWithALogLine(t *testing.T) {
 			s := startServer(t, 0, watched, fakepeer.ReadOnly())
 			o := options(s)
 			var logged log
-			o.Logger = logged.logger()
+			o.Wire.Logger = logged.logger()
 			p := openTold(t, o)
 			before := p.Snapshot().Instances[0]
 			s.Push(tt.key, pairs(t, tt.value))
-			require.Eventually(t, func() bool { return logged.count("event ignored") == 1 }, patience, tick)
+			require.Eventually(t, func() bool { return logged.count("event dropped") == 1 }, patience, tick)
 			now := p.Snapshot().Instances[0]
 			assert.True(t, now.Same(&before), "%+v", now)
 

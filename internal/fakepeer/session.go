@@ -140,6 +140,16 @@ func (s *Session) Write(b []byte) {
 	_, _ = s.conn.Write(b) // the client may have left, as tests want it to
 }
 
+// Broadcast sends bytes as they are on every session, whether it reads or not.
+func (p *Peer) Broadcast(b []byte) {
+	p.mu.Lock()
+	sessions := slices.Clone(p.sessions)
+	p.mu.Unlock()
+	for _, s := range sessions {
+		s.Write(b)
+	}
+}
+
 // Close cuts this session.
 func (s *Session) Close() { _ = s.conn.Close() }
 

@@ -113,7 +113,10 @@ func (c *Conn) Do(ctx context.Context, typ protocol.Type, body []byte) (Reply, e
 
 // watch asks for the next event of a key. Servers send the first at once, and
 // each later one only to a client that has asked again.
-func (c *Conn) watch(key string) { c.tnt.Do(&watch{key: key}) }
+func (c *Conn) watch(key string) {
+	c.frames.watches.Add(1)
+	c.tnt.Do(&watch{key: key})
+}
 
 // Watches tells whether the server pushes what is watched: 2.10 and newer.
 func (c *Conn) Watches() bool { return c.watches }

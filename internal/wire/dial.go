@@ -37,9 +37,9 @@ type Options struct {
 	Budget *Budget
 	// Watch are the keys to watch on servers with watchers, and Event gets what
 	// they push, the key and its value, before any later reply. It must not
-	// block or keep the value.
+	// block or keep the value. Its error is logged.
 	Watch []string
-	Event func(key string, value []byte)
+	Event func(key string, value []byte) error
 	// Statements is how many prepared statements the connection keeps; 0 is none.
 	// Schema, which must be set with it, is the version of the server's schema as
 	// far as it is known: what was prepared under another one is prepared anew.

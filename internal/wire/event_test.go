@@ -25,10 +25,11 @@ type pushed struct {
 	log  bytes.Buffer
 }
 
-func (p *pushed) event(key string, value []byte) {
+func (p *pushed) event(key string, value []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.keys = append(p.keys, key)
+	return nil
 }
 
 func (p *pushed) of(key string) (n int) {
@@ -154,6 +155,36 @@ func TestBadEventsAreDroppedWithALogLine(t *testing.T) {
 	}
 }
 
+// A server that pushes and does not read would have all its events answered, in memory.
+func TestEventsThatOutpaceTheAnswersAreDropped(t *testing.T) {
+	const events = 20_000
+	p := fakepeer.Start(t, nil, fakepeer.Version("3.8"))
+	c, taken := dialWatching(t, p, iproto.StatusKey)
+	require.Eventually(t, func() bool { return taken.of(iproto.StatusKey) == 1 }, patienceFor, tick)
+	event := fakepeer.Frame(0, uint32(protocol.IPROTO_EVENT), fakepeer.Event(iproto.StatusKey, []byte{0x80}))
+	reading := make(chan struct{})
+	read := sync.OnceFunc(func() { close(reading) })
+	t.Cleanup(read)
+	p.On(protocol.IPROTO_PING, func(s *fakepeer.Session, r fakepeer.Request) bool {
+		s.Answer(r)
+		<-reading
+		return true
+	})
+	ping(t, c)
+	filler, err := c.Send(protocol.IPROTO_EVAL, make([]byte, 32<<20), false) // more than a socket's buffers take
+	require.NoError(t, err)
+	p.On(protocol.IPROTO_EVAL, func(s *fakepeer.Session, r fakepeer.Request) bool { return false })
+	for range events {
+		p.Broadcast(event)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(taken.logged(), "not asked for") }, patienceFor, tick)
+	assert.Equal(t, 1, strings.Count(taken.logged(), "\n"), "one line for any number of events")
+	read()
+	<-filler.Done()
+	ping(t, c)
+	assert.Less(t, len(watched(p)), 200)
+}
+
 // Until a connection is there nothing was asked for, so nothing is taken.
 func TestEventsInTheHandshakeDoNoHarm(t *testing.T) {
 	early := fakepeer.Frame(0, uint32(protocol.IPROTO_EVENT), fakepeer.Event(iproto.StatusKey, []byte{0x80}))
@@ -174,7 +205,7 @@ func TestEventsInTheHandshakeDoNoHarm(t *testing.T) {
 			for range 50 {
 				o := options()
 				o.Credentials = user("app", "secret", nil)
-				o.Watch, o.Event = []string{iproto.StatusKey}, func(string, []byte) {}
+				o.Watch, o.Event = []string{iproto.StatusKey}, func(string, []byte) error { return nil }
 				c, err := wire.Dial(patience(t), p.Addr, o)
 				require.NoError(t, err)
 				_, err = c.Do(context.Background(), protocol.IPROTO_PING, iproto.EmptyBody)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,14 +27,16 @@ const (
 	maxHeader    = 256     // a server's header takes about 20 bytes
 	maxEvent     = 4 << 10 // an event that this driver asks for is a small map
 	maxHandshake = 64 << 10
+	maxWatches   = 64 // WATCHes that wait to be written: a server sends an event for one that it has read
 	maxDepth     = 256
 	bulkSize     = 256 << 10 // a frame that may keep others waiting on a slow link
 
-	packetMark  = 0xce // MessagePack uint32: how every packet's length is written
-	chunkType   = uint32(protocol.IPROTO_CHUNK)
-	eventType   = uint32(protocol.IPROTO_EVENT)
-	errorFlag   = uint32(protocol.IPROTO_TYPE_ERROR)
-	pingRequest = byte(protocol.IPROTO_PING)
+	packetMark   = 0xce // MessagePack uint32: how every packet's length is written
+	chunkType    = uint32(protocol.IPROTO_CHUNK)
+	eventType    = uint32(protocol.IPROTO_EVENT)
+	errorFlag    = uint32(protocol.IPROTO_TYPE_ERROR)
+	pingRequest  = byte(protocol.IPROTO_PING)
+	watchRequest = byte(protocol.IPROTO_WATCH)
 
 	// codeTooLarge and tooLarge are of the error that stands in for a reply beyond
 	// the limit. The server's own codes are below 0x8000 and far smaller.
@@ -57,9 +60,11 @@ type frameConn struct {
 	limit  int64
 	logger *slog.Logger
 
-	conn  *Conn    // whose frames these are
-	keys  []string // what is watched
-	event func(key string, value []byte)
+	conn     *Conn    // whose frames these are
+	keys     []string // what is watched
+	event    func(key string, value []byte) error
+	watches  atomic.Int64 // WATCHes that are not written yet
+	reported bool         // an event was not what it should be
 
 	greeted   int         // bytes of the greeting handed on
 	handshake atomic.Bool // ID and AUTH are decoded by go-tarantool: checked whole
@@ -197,7 +202,7 @@ func (c *frameConn) admit(h iproto.Header, size int64, bodyAt int) (bool, error)
 // asked for, or cannot be read, is dropped.
 func (c *frameConn) takeEvent(whole int64, bodyAt int) error {
 	if whole > maxEvent {
-		c.logger.Warn("event dropped: too large", "bytes", whole)
+		c.dropped("too large", "bytes", whole)
 		return c.drop(whole)
 	}
 	frame := make([]byte, whole)
@@ -207,14 +212,26 @@ func (c *frameConn) takeEvent(whole int64, bodyAt int) error {
 	key, value, err := iproto.ParseEvent(frame[bodyAt:])
 	switch {
 	case err != nil:
-		c.logger.Warn("event dropped", "error", err)
-	case c.handshake.Load() || !slices.Contains(c.keys, key):
-		c.logger.Warn("event dropped: not asked for", "key", key)
+		c.dropped("unreadable", "error", err)
+	case c.handshake.Load() || !slices.Contains(c.keys, key) || c.watches.Load() > maxWatches:
+		c.dropped("not asked for", "key", key)
 	default:
-		c.event(key, value)
+		if err := c.event(key, value); err != nil {
+			c.dropped("unreadable", "key", key, "error", err)
+		}
 		c.conn.watch(key)
 	}
 	return nil
+}
+
+// dropped reports an event that was dropped. A server may send any number of them, so of a
+// connection only the first is worth a warning.
+func (c *frameConn) dropped(why string, details ...any) {
+	level := slog.LevelDebug
+	if !c.reported {
+		c.reported, level = true, slog.LevelWarn
+	}
+	c.logger.Log(context.Background(), level, "event dropped: "+why, append(details, "peer", c.net.RemoteAddr())...)
 }
 
 // admitChecked hands on a frame of the handshake if it is well-formed.
@@ -245,7 +262,7 @@ func (c *frameConn) drop(whole int64) error {
 
 // Write takes whole packets: go-tarantool never splits one.
 func (c *frameConn) Write(p []byte) (int, error) {
-	c.notePings(p)
+	c.note(p)
 	n, err := c.w.Write(p)
 	if err != nil {
 		c.fail(err)
@@ -253,13 +270,16 @@ func (c *frameConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// notePings remembers the pings among the packets: go-tarantool's pinger
-// decodes their answers.
-func (c *frameConn) notePings(p []byte) {
+// note remembers the pings among the packets: go-tarantool's pinger decodes their
+// answers. And it counts the WATCHes.
+func (c *frameConn) note(p []byte) {
 	const typeAt, syncAt, minPacket = prefixSize + 2, prefixSize + 5, prefixSize + 9
 	for len(p) >= minPacket {
-		if p[typeAt] == pingRequest {
+		switch p[typeAt] {
+		case pingRequest:
 			c.pings.add(uint64(binary.BigEndian.Uint32(p[syncAt:])))
+		case watchRequest:
+			c.watches.Add(-1)
 		}
 		size := prefixSize + int(binary.BigEndian.Uint32(p[1:]))
 		p = p[min(size, len(p)):]
