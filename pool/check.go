@@ -17,6 +17,9 @@ const (
 	infoFunction = "box.info"
 	// statusLoading is the server's own word.
 	statusLoading = "loading"
+	// maxUnanswered is how many questions a server is asked that answers none, and
+	// is not dead either: nothing takes one back.
+	maxUnanswered = 64
 )
 
 // check asks the instance for its role and status and publishes them.
@@ -55,6 +58,10 @@ func (in *instance) probe() (context.Context, context.CancelFunc) {
 // answers.
 func (in *instance) question(ctx context.Context, state discovery.Instance) (discovery.Instance, error) {
 	in.checked = time.Now()
+	if in.control.InFlight() >= maxUnanswered {
+		<-ctx.Done()
+		return discovery.Instance{}, context.Cause(ctx)
+	}
 	sent := Now()
 	ballot, err := vote(ctx, in.control)
 	if err != nil {
@@ -142,7 +149,7 @@ func (in *instance) inform(ctx context.Context, next *discovery.Instance) error 
 		next.Role = discovery.RoleRO
 	}
 	if info.Status != "" {
-		in.status = info.Status
+		in.status = discovery.ServerStatus(info.Status)
 	}
 	next.ReplicaSet, next.Name, next.Term = info.ReplicaSet, info.Name, info.Term
 	return nil

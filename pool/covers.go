@@ -7,8 +7,12 @@ import (
 	"github.com/tntsql/tntsql/discovery"
 )
 
-// keptVotes is how many of a writer's votes replicas are compared with.
-const keptVotes = 64
+const (
+	// keptVotes is how many of a writer's votes replicas are compared with.
+	keptVotes = 64
+	// mostKept is how many replica sets, and instances, are remembered.
+	mostKept = 256
+)
 
 // covers work out how current each replica is. A vote of the writer sent at time
 // s returned vclock V: what was acknowledged before s is in V. A replica whose
@@ -86,6 +90,10 @@ func (c *covers) voted(in *discovery.Instance, writer bool, sent int64, vclock m
 	if c.covers == nil {
 		c.covers = make(map[string]int64)
 		c.writers = make(map[string][]mark)
+	}
+	if len(c.covers) > mostKept || len(c.writers) > mostKept { // of servers that are another each time
+		clear(c.covers)
+		clear(c.writers)
 	}
 	if writer {
 		c.writers[in.ReplicaSet] = thinned(append(c.writers[in.ReplicaSet], mark{sent, vclock}))

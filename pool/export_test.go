@@ -26,3 +26,10 @@ func (p *Pool) Pick(mode discovery.Mode, after int64) int {
 	s := selection{pool: p, mode: mode, after: after}
 	return s.pick(p.current.Load())
 }
+
+// MarkedSets is how many replica sets have votes of writers that are kept.
+func (p *Pool) MarkedSets() int {
+	p.covers.mu.Lock()
+	defer p.covers.mu.Unlock()
+	return len(p.covers.writers)
+}

@@ -18,7 +18,8 @@ const (
 	maxBackoff = time.Second            // between two attempts to connect while none waits
 
 	// controlReply is the longest reply on a control connection, whatever the
-	// limit for data: box.info of a large replica set.
+	// limit for data: more than box.info of a large replica set, and no more than
+	// can be kept of each instance.
 	controlReply = 1 << 20
 	// watchedPolls is how much rarer a server with watchers is asked for what
 	// it pushes by itself.
@@ -37,21 +38,22 @@ type instance struct {
 	drop      context.CancelFunc
 
 	// Owned by run.
-	control  *wire.Conn
-	relist   bool // its peers should be asked for
-	parked   bool // its instance is in use at another address
-	state    discovery.Instance
-	status   string    // what the server last said
-	checked  time.Time // when it was last asked
-	answered time.Time // when it was last asked what it answered
-	listed   time.Time // when it was last asked for its peers
-	looked   time.Time // when a standby was last asked which instance it is
-	backoff  time.Duration
-	quick    time.Duration
-	idle     int   // looks without work
-	due      bool  // somebody asked for a check
-	ending   quiet // of a server that shuts down
-	spare    quiet // of an address whose instance is in use at another one
+	control   *wire.Conn
+	relist    bool // its peers should be asked for
+	parked    bool // its instance is in use at another address
+	state     discovery.Instance
+	status    string    // what the server last said
+	checked   time.Time // when it was last asked
+	answered  time.Time // when it was last asked what it answered
+	listed    time.Time // when it was last asked for its peers
+	looked    time.Time // when a standby was last asked which instance it is
+	connected time.Time // when the control connection was made
+	backoff   time.Duration
+	quick     time.Duration
+	idle      int   // looks without work
+	due       bool  // somebody asked for a check
+	ending    quiet // of a server that shuts down
+	spare     quiet // of an address whose instance is in use at another one
 
 	conns connections
 	busy  atomic.Bool   // data connections are being looked at
@@ -117,6 +119,9 @@ func (in *instance) round(asked bool) {
 	in.conns.tidy()
 	if in.control != nil && in.control.Ended() {
 		in.lose(in.control.Err())
+		if in.backoff > 0 {
+			return
+		}
 	}
 	if in.standBy() {
 		return
@@ -126,7 +131,7 @@ func (in *instance) round(asked bool) {
 		if in.connect() {
 			in.check()
 		}
-	case in.state.Status == statusShutdown:
+	case in.state.Status == discovery.StatusShutdown:
 		in.finish()
 	case asked || in.wantsPeers() || !in.pushed() || in.conns.waiting() > in.pool.options.quickCheck:
 		in.check()
@@ -178,7 +183,7 @@ func (in *instance) connect() bool {
 				"address", in.candidate.Address, "version", in.state.Version)
 		})
 	}
-	in.control, in.status, in.state.Denied = conn, discovery.StatusRunning, false
+	in.control, in.connected, in.status, in.state.Denied = conn, time.Now(), discovery.StatusRunning, false
 	in.relist = in.pool.options.Peers
 	return true
 }
@@ -207,7 +212,7 @@ func (in *instance) dial(watch []string, ordered bool, greet func(context.Contex
 	o.Watch, o.Event = watch, in.event
 	o.Ordered = func(v iproto.Version) bool { return ordered || acceptsWritesReadOnly(v) }
 	if greet == nil {
-		o.MaxResponse = max(o.MaxResponse, controlReply)
+		o.MaxResponse = controlReply
 	}
 	conn, err := wire.Dial(ctx, in.candidate.Address, o)
 	if err != nil || greet == nil {
@@ -246,10 +251,17 @@ func (in *instance) down(err error) {
 }
 
 // lose gives up the control connection. Data connections end by themselves if
-// the instance is gone; if only this one broke, their requests go on.
+// the instance is gone; if only this one broke, their requests go on. One that has
+// lasted is made anew at once; a server that ends each is not asked faster than one
+// that takes none.
 func (in *instance) lose(err error) {
 	in.control.Close()
 	in.control = nil
+	if time.Since(in.connected) >= maxBackoff {
+		in.backoff = 0
+	} else {
+		in.lengthen()
+	}
 	in.down(err)
 	in.pool.counts.reconnects.Add(1)
 }

@@ -21,12 +21,11 @@ func (in *instance) pause() time.Duration {
 	in.quick = 0
 	switch {
 	case in.control == nil:
-		in.backoff = min(max(in.backoff*2, firstPause), maxBackoff)
+		in.lengthen()
 		return in.backoff
-	case in.state.Status == discovery.StatusSuspect, in.state.Status == statusShutdown, in.spare.begun():
+	case in.state.Status == discovery.StatusSuspect, in.state.Status == discovery.StatusShutdown, in.spare.begun():
 		return firstPause // a check of a suspect has itself taken its time
 	}
-	in.backoff = 0
 	if in.pool.coversWanted() {
 		return coverInterval
 	}
@@ -36,12 +35,19 @@ func (in *instance) pause() time.Duration {
 	return o.RefreshInterval
 }
 
+// lengthen makes the next pause between two attempts to connect longer.
+func (in *instance) lengthen() { in.backoff = min(max(in.backoff*2, firstPause), maxBackoff) }
+
 // rest waits out the pause, less some jitter so that a thousand clients do not
 // ask at once, or until there is a reason for the next round.
 func (in *instance) rest(pause time.Duration) {
 	timer := time.NewTimer(pause - rand.N(pause/5))
 	defer timer.Stop()
-	for e := (events{timer.C, nil, in.asked, in.lost, in.hurry, in.mail.arrived}); ; {
+	e := events{timer.C, nil, in.asked, in.lost, in.hurry, in.mail.arrived}
+	if in.control == nil {
+		e.lost = nil // that was it, or a data connection, which nobody misses
+	}
+	for {
 		if pause <= firstPause {
 			e.hurry = nil
 		}
@@ -54,7 +60,7 @@ func (in *instance) rest(pause time.Duration) {
 			return
 		case gotMail:
 			in.read()
-			if in.relist || in.state.Status == statusShutdown {
+			if in.relist || in.state.Status == discovery.StatusShutdown {
 				return
 			}
 		default:
