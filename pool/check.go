@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ const (
 	// is not dead either: nothing takes one back.
 	maxUnanswered = 64
 )
+
+var errLongAnswer = fmt.Errorf("its answer about itself is longer than %d KiB", controlReply>>10)
 
 // check asks the instance for its role and status and publishes them.
 func (in *instance) check() {
@@ -159,6 +162,9 @@ func (in *instance) inform(ctx context.Context, next *discovery.Instance) error 
 // an instance that is busy would stop nothing, so only long silence on all of
 // them ends them.
 func (in *instance) failed(ctx context.Context, err error) {
+	if errors.Is(err, wire.ErrTooLarge) {
+		err = errLongAnswer // max_response_size is for data
+	}
 	switch {
 	case in.ctx.Err() != nil:
 	case in.control.Ended():

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -65,6 +66,15 @@ var hostiles = []hostile{
 	scripted("box.info with a version of 1 MiB", false, protocol.IPROTO_CALL,
 		reply(0, "\x81\x30\x91\x81\xa7version\xdb\x00\x10\x00\x00", bytes.Repeat([]byte("9"), mega)), fakepeer.Granted()),
 
+	scripted("box.info with a status of 900 KiB", true, protocol.IPROTO_CALL,
+		reply(0, "\x81\x30\x91\x82\xa2ro\xc2\xa6status\xdb\x00\x0e\x10\x00", bytes.Repeat([]byte("s"), 900<<10)), fakepeer.Granted()),
+	scripted("votes with a vclock of 65,535 components", true, protocol.IPROTO_VOTE,
+		reply(0, "\x81\x29\x82\x04\xc3\x02\xde\xff\xff", components(65_535))),
+	scripted("a way to log in of 60 kB", true, protocol.IPROTO_ID,
+		reply(0, "\x83\x54\x06\x55\x90\x5b\xda\xea\x60", bytes.Repeat([]byte("a"), 60_000))),
+	scripted("login refused with a text of 60 kB", true, protocol.IPROTO_AUTH,
+		reply(0x8000|47, "\x81\x31\xda\xea\x60", bytes.Repeat([]byte("r"), 60_000))),
+
 	scripted("silence after the login", true, execute, fakepeer.Lose),
 	scripted("replies of garbage", true, execute, fakepeer.Garble),
 	scripted("replies cut short", true, execute, fakepeer.CutShort),
@@ -86,6 +96,7 @@ var hostiles = []hostile{
 	scripted("type of 64 bits", true, execute, framed("\x82\x00\xcf\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01\x80", nil)),
 	scripted("body nested 5 million deep", true, execute, reply(0, "\x81\x30", nested)),
 	scripted("row nested 5 million deep", false, execute, reply(0, "\x82\x32\x91\x81\x00\xa1a\x30\x91", nested)),
+	scripted("error within an error, 20,000 times", false, execute, reply(0, "\x82\x32\x91\x82\x00\xa1a\x01\xa3any\x30\x91\x91", errorWithin(20_000))),
 	scripted("4 billion rows", true, execute, reply(0, "\x82\x32\x91\x82\x00\xa1a\x01\xa1b\x30\xdd\xff\xff\xff\xff", nil)),
 	scripted("4 billion columns", true, execute, reply(0, "\x82\x32\xdd\xff\xff\xff\xff\x30\x90", nil)),
 	scripted("text of 3.9 GiB", false, execute, reply(0, "\x82\x32\x91\x82\x00\xa1a\x01\xa6string\x30\x91\x91\xdb"+lie, nil)),
@@ -98,6 +109,8 @@ var hostiles = []hostile{
 	scripted("replies to requests never made", false, execute, never(0)),
 	scripted("errors for requests never made", false, execute, never(0x8000|3)),
 	scripted("events never asked for", false, execute, events("box.secret", []byte{0xc3})),
+	scripted("events without end, and reads nothing", false, execute, flood("box.status", "\x82\xa5is_ro\xc3\xa6status\xa7running")),
+	scripted("events without end that nobody asked for", false, execute, flood("box.secret", "\xc3")),
 	scripted("event with a key of 1 MiB", false, execute, events(strings.Repeat("k", mega), []byte{0xc3})),
 	scripted("event nested 5 million deep", false, execute, events("box.status", nested)),
 	scripted("event without a key", false, execute, odd("\x80")),
@@ -107,6 +120,39 @@ var hostiles = []hostile{
 	scripted("event with keys of maps and lists", false, execute, odd("\x83\x91\x01\x02\x81\x01\x02\x03\x57\xa1a")),
 	scripted("event with a lying length", false, execute, odd("\x82\x57\xdb"+lie)),
 	scripted("event that is garbage", false, execute, odd("\xc1\xc1\xc1")),
+}
+
+// errorWithin is an MP_ERROR whose field is another, and so on.
+func errorWithin(times int) []byte {
+	value := []byte("\xc7\x03\x03\x81\x00\x90")
+	var heads []string
+	for size, n := len(value), 0; n < times; n++ {
+		stack := "\x81\x00\x91\x82\x03\xa1m\x06\x81\xa1f"
+		size += len(stack)
+		head := string(binary.BigEndian.AppendUint32([]byte{0xc9}, uint32(size))) + "\x03" + stack
+		heads, size = append(heads, head), size+len(head)-len(stack)
+	}
+	slices.Reverse(heads)
+	return append([]byte(strings.Join(heads, "")), value...)
+}
+
+// components are those of a vclock.
+func components(n int) (b []byte) {
+	for id := range n {
+		b = append(binary.BigEndian.AppendUint32(append(b, 0xce), uint32(id)), 1)
+	}
+	return b
+}
+
+// flood sends events for a while, without reading, and then the right reply.
+func flood(key, value string) fakepeer.Script {
+	many := bytes.Repeat(fakepeer.Frame(0, event, fakepeer.Event(key, []byte(value))), 1000)
+	return func(s *fakepeer.Session, _ fakepeer.Request) bool {
+		for range 100 {
+			s.Write(many)
+		}
+		return false
+	}
 }
 
 // raw is a hostile server that never comes to a login.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -64,6 +65,7 @@ func Dial(ctx context.Context, address string, o Options) (*Conn, error) {
 	c := newConn(o.Budget)
 	d := &dialer{address: address, options: o, conn: c}
 	if err := d.connect(ctx); err != nil {
+		err = shortened(err)
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -112,6 +114,36 @@ func (d *dialer) connect(ctx context.Context) (err error) {
 	d.conn.tnt, err = tarantool.Connect(ctx, opened{conn}, o)
 	return err
 }
+
+// maxReason is how long a reason for no connection may be: it is shown with each error for
+// want of an instance, and may have what the server said in it.
+const maxReason = 1 << 10
+
+// shortened is an error whose text is not longer.
+func shortened(err error) error {
+	var refusal *LoginError
+	text := err.Error()
+	switch {
+	case len(text) <= maxReason:
+		return err
+	case errors.As(err, &refusal):
+		refusal.Message = cut(refusal.Message)
+		return err
+	}
+	return &longError{cut(text), err}
+}
+
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "") + "…"
+}
+
+type longError struct {
+	text string
+	err  error
+}
+
+func (e *longError) Error() string { return e.text }
+func (e *longError) Unwrap() error { return e.err }
 
 // dialer builds a connection with the framing one at the bottom.
 type dialer struct {

@@ -61,6 +61,39 @@ func TestHostileHandshake(t *testing.T) {
 	}
 }
 
+func TestReasonsOfTheServerAreCut(t *testing.T) {
+	long := append([]byte{0xda, 0xea, 0x60}, strings.Repeat("ж", 30_000)...)
+	for name, tt := range map[string]struct {
+		typ  protocol.Type
+		code protocol.Error
+		body []byte
+	}{
+		"a way to log in": {protocol.IPROTO_ID, 0, append([]byte{0x83, 0x54, 6, 0x55, 0x90, 0x5b}, long...)},
+		"ID refused":      {protocol.IPROTO_ID, protocol.ER_NO_SUCH_PROC, append([]byte{0x81, 0x31}, long...)},
+		"login refused":   {protocol.IPROTO_AUTH, protocol.ER_CREDS_MISMATCH, append([]byte{0x81, 0x31}, long...)},
+		"loading":         {protocol.IPROTO_AUTH, protocol.ER_LOADING, append([]byte{0x81, 0x31}, long...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := fakepeer.Start(t, nil, fakepeer.Version("3.8"))
+			p.On(tt.typ, func(s *fakepeer.Session, r fakepeer.Request) bool {
+				typ := uint32(tt.code)
+				if typ != 0 {
+					typ |= uint32(protocol.IPROTO_TYPE_ERROR)
+				}
+				s.Reply(r.Sync, typ, tt.body)
+				return true
+			})
+			o := options()
+			o.Credentials = user("app", "secret", nil)
+			_, err := wire.Dial(patience(t), p.Addr, o)
+			require.ErrorContains(t, err, "ж")
+			assert.Less(t, len(err.Error()), 2<<10)
+			assert.Equal(t, tt.code == protocol.ER_CREDS_MISMATCH, errors.As(err, new(*wire.LoginError)))
+		})
+	}
+}
+
 func TestDialEndsWithItsContext(t *testing.T) {
 	for name, script := range map[string]fakepeer.Script{
 		"ID unanswered": func(_ *fakepeer.Session, r fakepeer.Request) bool { return r.Type == protocol.IPROTO_ID },
