@@ -68,6 +68,20 @@ func (c *Cluster) promote() error {
 	return err
 }
 
+// readOnly leaves writes nowhere to go, while their instance answers and refuses them.
+var readOnly = Fault{
+	Name: "the master read-only for 200 ms",
+	Do: func(c *Cluster) error {
+		i := c.Master()
+		if _, err := c.Set.Lua(i, "box.cfg{read_only = true}"); err != nil {
+			return err
+		}
+		c.Rest(200 * time.Millisecond)
+		_, err := c.Set.Lua(i, "box.cfg{read_only = false}")
+		return errors.Join(err, c.load.goesOn())
+	},
+}
+
 var resign = Fault{
 	Name:      "the leader resigns",
 	Elections: true,
