@@ -184,9 +184,13 @@ func one(result sql.Result, err error) error {
 	return err
 }
 
-// session writes a register and reads it back, in one session of the driver.
+// session writes a register and reads it back, in one session of the driver: at once, when
+// no replica is known to have the write, and later, when replicas answer.
 func (l *load) session() func(*worker) {
-	const reads = 4
+	const (
+		reads = 4
+		rest  = 50 * time.Millisecond // at most, between two
+	)
 	ctx := tntsql.WithSession(context.Background())
 	return func(w *worker) {
 		ctx, cancel := context.WithTimeout(ctx, opTimeout)
@@ -195,12 +199,36 @@ func (l *load) session() func(*worker) {
 		l.do(ctx, w, history.Op{Kind: history.Write, Key: key, Value: l.values.Add(1)}, func(ctx context.Context, op *history.Op) error {
 			return one(l.c.DB.ExecContext(ctx, "UPDATE REG SET V = ? WHERE ID = ?", op.Value, op.Key))
 		})
-		for range reads {
+		for n := range reads {
+			if n > 0 {
+				l.c.Rest(time.Duration(w.rand.Int64N(int64(rest))))
+			}
 			l.do(ctx, w, history.Op{Kind: history.Read, Key: key}, func(ctx context.Context, op *history.Op) error {
 				return l.read(ctx, l.c.DB, op)
 			})
 		}
 	}
+}
+
+// onOthers is how many reads of sessions there are, and how many of them another instance
+// answered than the one that took the session's last write.
+func (l *load) onOthers() (others, reads int) {
+	for _, w := range l.workers {
+		var written string
+		for _, op := range w.ops {
+			switch {
+			case w.group != own || op.Outcome != history.Done:
+			case op.Kind == history.Write:
+				written = op.Instance
+			default:
+				reads++
+				if op.Instance != written {
+					others++
+				}
+			}
+		}
+	}
+	return others, reads
 }
 
 type queryer interface {

@@ -40,12 +40,18 @@ func longest(pause time.Duration) string {
 	return failover.Duration(pause)
 }
 
-// notes are what was noted, and where the longest pause was.
+// notes are what was noted, which reads of sessions tell something, and where the longest
+// pause was.
 func (r *Result) notes() []string {
-	if faults := r.paused(); faults != "" {
-		return append(slices.Clone(r.Notes), fmt.Sprintf("longest pause, %s: %s", longest(r.Pause), faults))
+	notes := slices.Clone(r.Notes)
+	if r.OwnReads > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s reads of sessions were answered by another instance than their write",
+			layout.Thousands(r.OwnReadsOnOthers), layout.Thousands(r.OwnReads)))
 	}
-	return r.Notes
+	if faults := r.paused(); faults != "" {
+		notes = append(notes, fmt.Sprintf("longest pause, %s: %s", longest(r.Pause), faults))
+	}
+	return notes
 }
 
 // Text writes the results for a terminal.

@@ -24,6 +24,9 @@ type Result struct {
 	// Pause is the longest time without an acknowledged write, Pauses are those of faults.
 	Pause  time.Duration
 	Pauses map[string]time.Duration
+	// OwnReads are those of sessions, OwnReadsOnOthers those of them that another instance
+	// answered than the one that took the session's last write.
+	OwnReads, OwnReadsOnOthers int
 	// Broken is how often each promise did not hold, Violations tell of the first times.
 	Broken     map[Promise]int
 	Violations []string

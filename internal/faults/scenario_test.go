@@ -2,6 +2,7 @@ package faults
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,6 +30,21 @@ func TestHostileServers(t *testing.T)        { raced(t, hostileServer, 1) }
 func TestTLS(t *testing.T)                   { raced(t, encrypted, 1) }
 func TestParametersAreData(t *testing.T)     { raced(t, parameters, 1) }
 func TestNothingShowsAPassword(t *testing.T) { raced(t, canaryScenario, 1) }
+
+// Reads that the master answers tell nothing of replicas.
+func TestSessionsReadOnReplicas(t *testing.T) {
+	quiet := Scenario{Name: "quiet", Run: func(t *Trial) error {
+		c, err := newCluster(t, false, false)
+		if err != nil {
+			return err
+		}
+		return c.round(func() error { c.Rest(time.Second); return nil })
+	}}
+	r, err := Run(quiet, Options{Scale: 1, Seed: 1})
+	require.NoError(t, err)
+	assert.Empty(t, r.Violations)
+	assert.Greater(t, r.OwnReadsOnOthers, r.OwnReads/20)
+}
 
 // What is done to the tables behind the load's back is found, each of it once.
 func TestARoundFindsWhatIsBroken(t *testing.T) {

@@ -221,6 +221,8 @@ func (c *Cluster) report(breaches []history.Breach) {
 			r.Errors += n
 		}
 	}
+	others, reads := l.onOthers()
+	r.OwnReads, r.OwnReadsOnOthers = r.OwnReads+reads, r.OwnReadsOnOthers+others
 	for _, gap := range gaps(l.history()[logged]) {
 		r.pause(gap, l.injected)
 	}
