@@ -21,7 +21,7 @@ type Scenario struct {
 // it looks through what the others have made the driver say.
 var Scenarios = []Scenario{
 	alone, aloneElections, random, randomElections, survivors,
-	cancellation, openAndClose, manyCallers,
+	cancellation, openAndClose, manyCallers, heldConns,
 	hostileServer,
 	encrypted, parameters, canaryScenario,
 }

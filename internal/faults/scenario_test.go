@@ -26,6 +26,7 @@ func raced(t *testing.T, s Scenario, scale float64) {
 func TestRandomFaults(t *testing.T)          { raced(t, random, 0.25) }
 func TestRandomElections(t *testing.T)       { raced(t, randomElections, 0.25) }
 func TestCancellation(t *testing.T)          { raced(t, cancellation, 1) }
+func TestHeldConns(t *testing.T)             { raced(t, heldConns, 1) }
 func TestHostileServers(t *testing.T)        { raced(t, hostileServer, 1) }
 func TestTLS(t *testing.T)                   { raced(t, encrypted, 1) }
 func TestParametersAreData(t *testing.T)     { raced(t, parameters, 1) }
