@@ -134,17 +134,29 @@ func (e *Error) hint() string {
 	case protocol.ER_TRANSACTION_TIMEOUT:
 		return "it took longer than tx_timeout, or than the deadline of BeginTx's context"
 	case protocol.ER_ACCESS_DENIED:
-		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
-			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"
-		}
 		if strings.Contains(e.Message, "for user 'guest'") {
 			return "the DSN names no user"
+		}
+		if e.Fields["object_type"] == "sql" || strings.Contains(e.Message, "access to sql") {
+			return "an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"
 		}
 		if strings.Contains(e.Message, "space 'ephemeral'") {
 			return "UPDATE, DELETE and INSERT of several rows need box.schema.user.grant(user, 'read', 'universe')"
 		}
+	case protocol.ER_NO_SUCH_SPACE, protocol.ER_SQL_CANT_RESOLVE_FIELD:
+		return caseHint(e.Message)
 	case protocol.ER_SQL_TYPE_MISMATCH, protocol.ER_INCONSISTENT_TYPES:
 		return typeHint(e.Message)
+	}
+	return ""
+}
+
+// caseHint is about a message such as "Space 'USERS' does not exist".
+func caseHint(message string) string {
+	_, name, _ := strings.Cut(message, "'")
+	name, _, _ = strings.Cut(name, "'")
+	if name != strings.ToLower(name) && name == strings.ToUpper(name) {
+		return "Tarantool 2.x takes names without double quotes in upper case"
 	}
 	return ""
 }

@@ -166,11 +166,28 @@ func TestHintsOfErrors(t *testing.T) {
 	inStep(t, rs)
 	for _, c := range []struct{ dsn, text, hint string }{
 		{rs.DSN(), "SELECT * FROM " + name, "; write FROM SEQSCAN, or put seq_scan=true in the DSN"},
+		{strings.Replace(rs.DSN(), "app:secret@", "", 1), "SELECT 1", "; the DSN names no user"},
 		{strings.Replace(rs.DSN(), "app:secret", "limited:l", 1), "SELECT 1", "; an administrator grants it: box.schema.user.grant(user, 'execute', 'sql')"},
 	} {
 		db, _ := openDSN(t, c.dsn)
 		_, err := db.ExecContext(t.Context(), c.text)
 		assert.ErrorContains(t, err, c.hint)
+	}
+}
+
+func TestHintOfNamesInUpperCase(t *testing.T) {
+	const hint = "; Tarantool 2.x takes names without double quotes in upper case"
+	rs := sharedSet(t)
+	name := table(t, rs, "ID INTEGER PRIMARY KEY")
+	db, _ := openDSN(t, rs.DSN())
+	for text, hinted := range map[string]bool{
+		"SELECT ID FROM lower_case WHERE ID = 1":           !rs.AtLeast(3, 0, 0),
+		`SELECT ID FROM "lower_case" WHERE ID = 1`:         false,
+		"SELECT lower_case FROM " + name + " WHERE ID = 1": !rs.AtLeast(3, 0, 0),
+	} {
+		_, err := db.ExecContext(t.Context(), text)
+		require.Error(t, err, text)
+		assert.Equal(t, hinted, strings.HasSuffix(err.Error(), hint), err)
 	}
 }
 
