@@ -152,11 +152,11 @@ func TestTLS(t *testing.T) {
 		{"a client's certificate", "localhost:" + byClient, []string{"tls=verify-full", trusted, client}, ""},
 		{"no client's certificate", "localhost:" + byClient, []string{"tls=verify-full", trusted}, "certificate required"},
 		{"TLS to a plain port", rs.Addr(0), []string{"tls=skip-verify"}, "tls: "},
-		{"plain to a TLS port", "localhost:" + port, nil, "connect_timeout"},
+		{"plain to a TLS port", "localhost:" + port, []string{"connect_timeout=1s"}, "connect_timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			db, connector := openDSN(t, dsnOf([]string{c.host}, append(c.params, "connect_timeout=1s")...))
+			db, connector := openDSN(t, dsnOf([]string{c.host}, c.params...))
 			if c.err == "" {
 				assert.Equal(t, rs.UUID(0), served(t, t.Context(), db))
 			} else {
