@@ -10,17 +10,31 @@
 // Faults:
 //
 //	var masterHangs = Fault{
-//		Name: "master-hangs",
+//		Name: "SIGSTOP of the master for 1 s",
 //		Do: func(c *Cluster) error {
 //			i := c.Master()
+//			if c.elects {
+//				defer c.load.mayLose()()
+//			}
 //			if err := c.Set.Stop(i); err != nil {
 //				return err
 //			}
 //			c.Rest(time.Second)
-//			return c.Set.Continue(i)
+//			return errors.Join(c.Set.Continue(i), c.load.goesOn())
 //		},
 //	}
 //
-// What is no fault under load, such as a server that lies, is a Scenario of its own: a
-// function that counts its operations and tells of violations.
+// It ends with everything mended, by its own means: the next one follows at once. Where
+// a master may change without having all that the former one acknowledged, as in any
+// election, asynchronous spaces may lose writes in between, and sessions with them: the
+// fault says so by mayLose. Its error is of the run; that the load stands still, for
+// which it may wait by goesOn, is a violation. It is shown by itself, as often as
+// wanted, by
+//
+//	make faults FAULTS="-run alone,random -fault 'SIGSTOP of the master'"
+//
+// What is no fault under load, such as a server that lies, is a Scenario of its own,
+// named in Scenarios: a function that counts its operations by Trial.Count and tells of
+// violations by Trial.Violation. What it opens it hands to Trial.Closing, or opens by
+// Trial.Start and Trial.Open. Both are tested by lines in scenario_test.go.
 package faults

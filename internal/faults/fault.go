@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"strings"
+
 	"github.com/tntsql/tntsql/internal/failover"
 )
 
@@ -26,10 +28,12 @@ var Faults = []Fault{
 	passwordChanged, grantsRevoked,
 }
 
-// faultsFor are the faults that a cluster can show, and why it cannot show the others.
+// faultsFor are the faults that are asked for and that a cluster can show, and why it cannot
+// show the others.
 func faultsFor(c *Cluster) (can []Fault, cannot []string) {
 	for _, f := range Faults {
 		switch {
+		case !strings.Contains(f.Name, c.trial.Options.Fault):
 		case f.Elections && !c.elects:
 			cannot = append(cannot, f.Name+": it needs automatic elections")
 		case f.Needs != nil && f.Needs(c.Server) != "":

@@ -14,6 +14,8 @@ type Options struct {
 	Load time.Duration
 	// Seed is that of everything random.
 	Seed uint64
+	// Fault has only those faults injected whose names contain it.
+	Fault string
 	// Heard has everything that the driver says go through the search for passwords.
 	Heard *Heard `json:"-"`
 	// Progress, if it is set, is told what is being done.

@@ -98,6 +98,18 @@ func TestScenariosHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestFaultsAreChosenByTheirNames(t *testing.T) {
+	for text, want := range map[string]int{"": len(Faults), "TCP": 2, "elsewhere": 0} {
+		c := &Cluster{trial: &Trial{Options: Options{Fault: text}}, elects: true}
+		can, cannot := faultsFor(c)
+		assert.Len(t, can, want, text)
+		assert.Empty(t, cannot)
+		for _, f := range can {
+			assert.Contains(t, f.Name, text)
+		}
+	}
+}
+
 // A hostile server that is none must be told from one.
 func TestAnHonestServerIsNotHostile(t *testing.T) {
 	honest := scripted("honest", true, protocol.IPROTO_EXECUTE, fakepeer.Replay("insert"))

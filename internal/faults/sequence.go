@@ -120,11 +120,15 @@ func rounds(t *Trial, elects, synchronous bool, end time.Time) error {
 // sequence injects random faults one after the other, beside some of them one of the
 // network.
 func (c *Cluster) sequence(faults []Fault, stop time.Time) error {
+	if len(faults) == 0 {
+		c.Rest(time.Until(stop))
+		return nil
+	}
 	networks := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !f.Network })
 	for time.Now().Before(stop) {
 		f := faults[c.Rand.IntN(len(faults))]
 		var beside Fault
-		if !f.Network && c.Rand.IntN(2) == 0 {
+		if !f.Network && len(networks) > 0 && c.Rand.IntN(2) == 0 {
 			beside = networks[c.Rand.IntN(len(networks))]
 		}
 		if err := c.inject(f, beside); err != nil {

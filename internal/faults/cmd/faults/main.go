@@ -27,16 +27,18 @@ const binaryVariable = "TARANTOOL"
 const longScale = 10
 
 type flags struct {
-	run, tarantool, out string
-	scale               float64
-	load                time.Duration
-	seed                uint64
-	long, list          bool
+	run, fault     string
+	tarantool, out string
+	scale          float64
+	load           time.Duration
+	seed           uint64
+	long, list     bool
 }
 
 func main() {
 	var f flags
 	flag.StringVar(&f.run, "run", "", "run the scenarios of these `names` only, separated by commas")
+	flag.StringVar(&f.fault, "fault", "", "inject only the faults whose names contain this `text`, in the scenarios that inject any")
 	flag.StringVar(&f.tarantool, "tarantool", os.Getenv(binaryVariable),
 		"the Tarantool `binaries` to run with, separated by commas (default tarantool in PATH)")
 	flag.StringVar(&f.out, "out", "", "take the results into reliability.jsonl, .md and .svg in this `directory`")
@@ -44,7 +46,7 @@ func main() {
 	flag.Float64Var(&f.scale, "scale", 1, "multiply the time of the random sequences and of the load, and the sizes that take long")
 	flag.DurationVar(&f.load, "load", 0, "how long the load of many callers lasts, such as 1h (default 8s, times the scale)")
 	flag.Uint64Var(&f.seed, "seed", 0, "the `seed` of a run that was printed (default a random one)")
-	flag.BoolVar(&f.list, "list", false, "print the scenarios and exit")
+	flag.BoolVar(&f.list, "list", false, "print the scenarios and the faults and exit")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, `usage: faults [flags]
 
@@ -75,7 +77,17 @@ func report(f flags) error {
 		for _, s := range scenarios {
 			fmt.Printf("%-24s %s\n", s.Name, s.What)
 		}
+		fmt.Println("\nfaults, for -fault:")
+		for _, fault := range faults.Faults {
+			fmt.Println(fault.Name)
+		}
 		return nil
+	}
+	switch {
+	case !slices.ContainsFunc(faults.Faults, func(fault faults.Fault) bool { return strings.Contains(fault.Name, f.fault) }):
+		return fmt.Errorf("no fault has %q in its name: -list prints them", f.fault)
+	case f.fault != "" && f.out != "":
+		return errors.New("-out is for all faults: leave out -fault")
 	}
 	results, failed := runAll(f, scenarios)
 	if len(results) == 0 {
@@ -99,7 +111,7 @@ func runAll(f flags, scenarios []faults.Scenario) (results []*faults.Result, fai
 				return nil, []error{err}
 			}
 		}
-		o := faults.Options{Scale: f.scale, Load: f.load, Seed: f.seed, Heard: faults.NewHeard()}
+		o := faults.Options{Scale: f.scale, Fault: f.fault, Load: f.load, Seed: f.seed, Heard: faults.NewHeard()}
 		for _, s := range scenarios {
 			r, err := runOne(s, o)
 			if err != nil {
