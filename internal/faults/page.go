@@ -61,7 +61,11 @@ with %s on %d cores that the servers shared with it. The command writes this pag
 make faults FAULTS="-long -out ../../docs"                      # half an hour for three binaries: -tarantool a,b,c
 make faults FAULTS="-run many-callers -load 1h -out ../../docs" # one scenario; -list prints them
 make faults FAULTS=%-44q # the same sequences of faults again
+make faults FAULTS="-run random -fault stall"                   # some faults only; -list prints them, too
 `+"```"+`
+
+TARANTOOL=/path/to/tarantool is another binary. A seed gives the same faults in the same order, for as long as its run lasts (**scale**); what
+the callers do at that moment is up to the machine, so what was broken once may take some runs to break again.
 
 A load of INSERTs, UPDATEs of shared counters, sessions that read what they wrote, and linearizable transactions goes on
 while instances and networks break; every operation is recorded with its times, its outcome and its instance. Afterwards each
@@ -73,11 +77,22 @@ are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks f
 `, runtime.Version(), runtime.NumCPU(), fmt.Sprintf("-seed %d -run random", results[0].Options.Seed))
 	b.WriteString(table(promiseCells(results)).Markdown())
 	b.WriteString(`
-- **unknown** are writes that ended with ` + "`ErrOutcomeUnknown`" + `; **errors** are all others that callers saw, most of them while nobody
+- **unknown** are writes that ended with ` + "`ErrOutcomeUnknown`" + `: [what to do about them](failover.md#unknown-outcomes); **errors** are all others that callers saw, most of them while nobody
   could have served them: with the password changed, the grants revoked, or the memory full.
+- What an asynchronous space loses with its master, if that does not come back, is counted by **survivors** and no violation:
+  [what a failover may lose](failover.md#what-a-failover-may-lose).
 - **longest pause** is the longest time without an acknowledged write, in all faults; an election takes seconds.
 - **scale** is what the times of random sequences and of loads, and the sizes that take long, are multiplied with: 1 in the short form,
   10 in the long one.
+
+## What it does not show
+
+- The loss of power, full disks, clocks that differ: all is on one machine, whose kernel keeps what a killed server has written.
+- Replication that breaks between instances, but for **survivors**; two masters at once.
+- Vinyl spaces; and with faults TLS, discovery and names of hosts.
+
+That the checks find what they look for is tested by histories and by tables that were tampered with: ` + "`internal/faults/history`" + ` and
+` + "`scenario_test.go`" + `. How go-tarantool's pool fares is in [Beside go-tarantool](comparison.md#measured).
 
 ## Scenarios
 
