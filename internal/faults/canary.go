@@ -73,8 +73,9 @@ func (t *Trial) sayGoroutines(cfg *tntsql.Config) error {
 	}
 	err = db.QueryRow("SELECT 1").Scan(new(int))
 	t.Options.Heard.Error(err)
-	t.Options.Heard.Say("%v %+v", connector, connector.Topology())
-	t.Options.Heard.Say("%v %+v", connector.Driver(), connector.Stats())
+	for _, value := range []any{connector, connector.Topology(), connector.Driver(), connector.Stats(), db} {
+		t.Options.Heard.Say("%v %+v %#v", value, value, value)
+	}
 	return pprof.Lookup("goroutine").WriteTo(t.Options.Heard, 2)
 }
 

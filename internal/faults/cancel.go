@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	cancelled     = 10_000                 // queries
-	cancelCallers = 64                     // at a time
-	shortDeadline = 5 * time.Millisecond   // at most
+	cancelled     = 10_000               // queries
+	cancelCallers = 64                   // at a time
+	shortDeadline = 5 * time.Millisecond // at most
+	longSleep     = 500 * time.Millisecond
+	roomTries     = 5
 	window        = 250 * time.Millisecond // in which the speed is measured
 	windows       = 3                      // at least
 	mostWindows   = 30
@@ -55,12 +57,16 @@ var cancellation = Scenario{
 		_, closed := d.count()
 		c := &cancelling{trial: t, db: db, cfg: cfg}
 		c.run()
+		c.leavesAtOnce()
 		t.Count(cancelled, int(c.ended.Load()))
 		t.Note("%d of %d queries were ended by their deadline, the slowest %v after it", c.ended.Load(), cancelled, time.Duration(c.late.Load()).Round(time.Millisecond))
 		if err := c.answered(connector); err != nil {
 			return err
 		}
-		err = c.goesOn(before)
+		if err := c.goesOn(before); err != nil {
+			return err
+		}
+		err = c.hasAllRoom(connector, set.Len()*cfg.MaxInFlight)
 		sameConnections(t, d, closed)
 		return err
 	},
@@ -103,20 +109,23 @@ func (c *cancelling) query(r *rand.Rand) {
 	ctx, cancel := context.WithDeadline(context.Background(), end)
 	defer cancel()
 	var (
-		n   int
-		err error
+		want, have = r.IntN(5), -1
+		err        error
 	)
 	switch r.IntN(4) {
 	case 0:
-		err = c.db.QueryRowContext(ctx, "SELECT 1").Scan(&n)
+		err = c.db.QueryRowContext(ctx, "SELECT ?", want).Scan(&have)
 	case 1:
-		err = c.db.QueryRowContext(ctx, "SELECT SLEEPER(?)", r.IntN(5)).Scan(&n)
+		err = c.db.QueryRowContext(ctx, "SELECT SLEEPER(?)", want).Scan(&have)
 	case 2:
-		_, err = tntsql.Call(ctx, c.db, tntsql.ModeAny, "sleeper", r.IntN(5))
+		have, err = sleep(ctx, c.db, want)
 	default:
-		err = c.db.QueryRowContext(ctx, "SELECT ? || ?", "a", "b").Scan(new(string))
+		err = c.db.QueryRowContext(ctx, "SELECT ? || ?", "", fmt.Sprint(want)).Scan(&have)
 	}
 	if err == nil {
+		if have != want {
+			c.trial.Violation(Cancels, "a query has another's answer, perhaps that of a cancelled one: %d where %d is right", have, want)
+		}
 		return
 	}
 	c.trial.Options.Heard.Error(err)
@@ -130,6 +139,65 @@ func (c *cancelling) query(r *rand.Rand) {
 			return
 		}
 	}
+}
+
+// sleep calls sleeper, which gives back how long it was to sleep.
+func sleep(ctx context.Context, db *sql.DB, ms int) (slept int, err error) {
+	reply, err := tntsql.Call(ctx, db, tntsql.ModeAny, "sleeper", ms)
+	if err == nil {
+		err = reply.Decode(&slept)
+	}
+	return slept, err
+}
+
+// leavesAtOnce has queries that take much longer than their deadlines.
+func (c *cancelling) leavesAtOnce() {
+	for name, query := range map[string]func(context.Context) error{
+		"query": func(ctx context.Context) error {
+			return c.db.QueryRowContext(ctx, "SELECT SLEEPER(?)", longSleep.Milliseconds()).Scan(new(int))
+		},
+		"call": func(ctx context.Context) error {
+			_, err := sleep(ctx, c.db, int(longSleep.Milliseconds()))
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), shortDeadline)
+		begun := time.Now()
+		err := query(ctx)
+		cancel()
+		c.trial.Count(1, 1)
+		if took := time.Since(begun); took > longSleep/2 {
+			c.trial.Violation(Cancels, "a %s with a deadline of %v returned after %v: %v", name, shortDeadline, took, err)
+		}
+	}
+}
+
+// hasAllRoom has as many requests in flight as the instances may have together, of which
+// none may wait: a request that was left must have given its room back.
+func (c *cancelling) hasAllRoom(connector *tntsql.Connector, room int) error {
+	impatient := sql.OpenDB(connector.With(tntsql.Defaults{SelectionTimeout: tntsql.NoWait}))
+	var failed error
+	for range roomTries { // an instance that is suspect on a busy machine has less room
+		var (
+			callers sync.WaitGroup
+			first   atomic.Pointer[error]
+		)
+		for range room {
+			callers.Go(func() {
+				if _, err := sleep(context.Background(), impatient, int(longSleep.Milliseconds())); err != nil {
+					first.CompareAndSwap(nil, &err)
+				}
+			})
+		}
+		callers.Wait()
+		c.trial.Count(room, 0)
+		if first.Load() == nil {
+			return impatient.Close()
+		}
+		failed = *first.Load()
+	}
+	c.trial.Violation(Cancels, "there is no room any more for %d requests at a time: %v", room, failed)
+	return impatient.Close()
 }
 
 // answered waits until the servers have answered everything.

@@ -52,7 +52,9 @@ type Cluster struct {
 	Proxies []*failover.Proxy // one an instance
 	Server  failover.Server
 	DB      *sql.DB
-	Rand    *rand.Rand // for one fault at a time
+	// Impatient is another handle on the same connections, with a request_timeout.
+	Impatient *sql.DB
+	Rand      *rand.Rand // for one fault at a time
 
 	trial       *Trial
 	dials       *dials
@@ -109,6 +111,8 @@ func (c *Cluster) open() error {
 	}
 	c.DB = db
 	db.SetMaxIdleConns(100)
+	c.Impatient = sql.OpenDB(connector.With(tntsql.Defaults{RequestTimeout: hastyTimeout, SelectionTimeout: opTimeout}))
+	c.trial.Closing(c.Impatient.Close)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return errors.Join(connector.WaitReady(ctx, tntsql.ModeRW), connector.WaitReady(ctx, tntsql.ModeRO))

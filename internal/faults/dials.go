@@ -2,8 +2,11 @@ package faults
 
 import (
 	"context"
+	"database/sql"
 	"net"
 	"sync"
+
+	"github.com/tntsql/tntsql"
 )
 
 // dials are the connections that a handle has made, by their address.
@@ -37,6 +40,28 @@ func (d *dials) lost() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed++
+}
+
+// open opens a handle whose connections they are.
+func (d *dials) open(dsn string) (*sql.DB, error) {
+	cfg, err := tntsql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Dial = d.dial
+	connector, err := tntsql.NewConnector(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// allClosed tells of connections that are left once their handles are closed. The
+// process's descriptors do not tell of all: the collector closes what is forgotten.
+func (d *dials) allClosed(t *Trial, what string) {
+	if made, closed := d.count(); made != closed {
+		t.Violation(LeavesNone, "%s: of %d connections that were made, %d are not closed", what, made, made-closed)
+	}
 }
 
 // count is how many connections were made, and how many of them closed.

@@ -22,7 +22,7 @@ type Fault struct {
 
 // Faults are all of them, in the order in which they are shown alone.
 var Faults = []Fault{
-	kill, killInPlace, stop, switchover, readOnly, resign, restart, rollingRestart, allDown,
+	kill, killInPlace, stop, switchover, readOnly, resign, slowQuorum, laggard, restart, rollingRestart, allDown,
 	stall, reset, halfClose, halfCloseByServer, latency, bandwidth, slicing,
 	ddl, fullStatementCache, fewMessages, smallReadahead, outOfMemory,
 	passwordChanged, grantsRevoked,

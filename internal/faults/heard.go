@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Heard searches all that is written to it for the password, in the forms that a text
-// may have it in. It keeps the end of each text, so that a password is found that
+// Heard searches all that is written to it for the password and either half of it, in the
+// forms that a text may have it in. It keeps the end of each text, so that a password is found that
 // comes in two parts.
 type Heard struct {
 	mu    sync.Mutex
@@ -24,7 +24,7 @@ type Heard struct {
 func NewHeard() *Heard {
 	h := &Heard{}
 	for _, form := range []string{
-		password,
+		password[:len(password)/2], password[len(password)/2:],
 		url.QueryEscape(password),
 		hex.EncodeToString([]byte(password)),
 		fmt.Sprintf("% x", password),

@@ -112,6 +112,8 @@ func (h hostile) handle(t *Trial, dsn string, ask func(*Trial, *sql.DB)) error {
 	if err != nil {
 		return err
 	}
+	d := newDials()
+	cfg.Dial = d.dial
 	connector, err := tntsql.NewConnector(t.heard(cfg))
 	if err != nil {
 		return err
@@ -119,7 +121,9 @@ func (h hostile) handle(t *Trial, dsn string, ask func(*Trial, *sql.DB)) error {
 	db := sql.OpenDB(connector)
 	ask(t, db)
 	t.Options.Heard.Say("%v %+v", connector.Topology(), connector.Topology())
-	return db.Close()
+	err = db.Close()
+	d.allClosed(t, h.name)
+	return err
 }
 
 // ask has queries that the hostile server must answer, and their errors looked at.

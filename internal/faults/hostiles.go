@@ -54,10 +54,15 @@ var hostiles = []hostile{
 	raw("greeting, then garbage", func(c net.Conn) { write(c, pad(greetingText)); endlessly(c, "\xc1\xd4garbage") }),
 	raw("greeting, then a length of 3.9 GiB", func(c net.Conn) { write(c, pad(greetingText)+"\xce"+lie); endlessly(c, "\x00") }),
 
+	scripted("greeting without a uuid, and a login", true, execute, fakepeer.Lose, fakepeer.Greeting("Tarantool 3.8.0 (Binary)")),
+	scripted("greeting with a word for a version, and a login", true, execute, fakepeer.Lose,
+		fakepeer.Greeting("Tarantool new (Binary) "+fakepeer.UUID)),
 	scripted("auth that never ends", true, protocol.IPROTO_AUTH, fakepeer.Lose),
 	scripted("auth byte by byte, without end", true, protocol.IPROTO_AUTH, drip(nil)),
 	scripted("auth answered with garbage", true, protocol.IPROTO_AUTH, fakepeer.Garble),
 	scripted("auth refused with a nested error", true, protocol.IPROTO_AUTH, reply(0x8000|47, "\x81\x52", nested)),
+	scripted("auth with a frame length of 3.9 GiB", true, protocol.IPROTO_AUTH, announced(0)),
+	scripted("id with a frame length of 3.9 GiB", true, protocol.IPROTO_ID, announced(0)),
 	scripted("id answered with garbage", true, protocol.IPROTO_ID, fakepeer.Garble),
 	scripted("id that never ends", true, protocol.IPROTO_ID, fakepeer.Lose),
 	scripted("votes of garbage", true, protocol.IPROTO_VOTE, fakepeer.Garble),
@@ -106,12 +111,14 @@ var hostiles = []hostile{
 	scripted("unknown type", false, execute, reply(0x7777, "\x80", nil)),
 	scripted("wrong ids", true, execute, otherSync(1)),
 	scripted("wrong ids of 64 bits", true, execute, otherSync(1<<63)),
-	scripted("replies to requests never made", false, execute, never(0)),
-	scripted("errors for requests never made", false, execute, never(0x8000|3)),
+	scripted("replies to requests never made", false, execute, unasked(0)),
+	scripted("errors for requests never made", false, execute, unasked(0x8000|3)),
 	scripted("events never asked for", false, execute, events("box.secret", []byte{0xc3})),
 	scripted("events without end, and reads nothing", false, execute, flood("box.status", "\x82\xa5is_ro\xc3\xa6status\xa7running")),
 	scripted("events without end that nobody asked for", false, execute, flood("box.secret", "\xc3")),
 	scripted("event with a key of 1 MiB", false, execute, events(strings.Repeat("k", mega), []byte{0xc3})),
+	scripted("event with a frame length of 3.9 GiB", true, execute, announced(event)),
+	scripted("pushes of 320 MiB before the reply", false, execute, pushes),
 	scripted("event nested 5 million deep", false, execute, events("box.status", nested)),
 	scripted("event without a key", false, execute, odd("\x80")),
 	scripted("event with a number for a key", false, execute, odd("\x82\x57\x01\x58\xc3")),
@@ -283,6 +290,26 @@ func reply(typ uint32, head string, rest []byte) fakepeer.Script {
 	}
 }
 
+// announced answers with the beginning of a reply, or an event, of 3.9 GiB.
+func announced(typ uint32) fakepeer.Script {
+	return func(s *fakepeer.Session, r fakepeer.Request) bool {
+		begin := fakepeer.Frame(r.Sync, typ, []byte{0x81, 0x30})
+		copy(begin[1:], lie)
+		s.Write(begin)
+		return true
+	}
+}
+
+// pushes sends what box.session.push would, and then the right reply.
+func pushes(s *fakepeer.Session, r fakepeer.Request) bool {
+	const pushed, size = 40, 8 * mega
+	push := append([]byte{0x81, 0x30, 0x91, 0xc6, 0, 0x80, 0, 0}, make([]byte, size)...)
+	for range pushed {
+		s.Reply(r.Sync, uint32(protocol.IPROTO_CHUNK), push)
+	}
+	return false
+}
+
 func otherSync(by uint64) fakepeer.Script {
 	return func(s *fakepeer.Session, r fakepeer.Request) bool {
 		s.Reply(r.Sync+by, 0, []byte{0x80})
@@ -290,8 +317,8 @@ func otherSync(by uint64) fakepeer.Script {
 	}
 }
 
-// never sends replies that nobody waits for, and then the right one.
-func never(typ uint32) fakepeer.Script {
+// unasked sends replies that nobody waits for, and then the right one.
+func unasked(typ uint32) fakepeer.Script {
 	return func(s *fakepeer.Session, r fakepeer.Request) bool {
 		for n := range uint64(1000) {
 			s.Reply(r.Sync+1000+n, typ, []byte{0x80})

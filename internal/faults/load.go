@@ -38,9 +38,6 @@ var workers = [groups]int{logged: 12, counted: 4, own: 8, ordered: 6}
 const (
 	// opTimeout is the deadline of most operations; some have a much shorter one.
 	opTimeout = 5 * time.Second
-	// hasty is how many of the INSERTs and UPDATEs, one of so many, have a deadline of
-	// some milliseconds.
-	hasty = 20
 	// registerTime is how long the linearizable registers are used before others are:
 	// the history of each must be short enough to be checked.
 	registerTime = 250 * time.Millisecond
@@ -144,44 +141,18 @@ func kindOf(err error) string {
 	return "connection"
 }
 
-// deadline is the context of an INSERT or UPDATE.
-func deadline(w *worker) (context.Context, context.CancelFunc) {
-	if w.rand.IntN(hasty) == 0 {
-		return context.WithTimeout(context.Background(), time.Duration(w.rand.IntN(5_000))*time.Microsecond)
-	}
-	return context.WithTimeout(context.Background(), opTimeout)
-}
-
 // insert stores a row for each time that it is applied: whatever instances do so, and
 // whatever they replicate to each other, none of the rows hides another.
 func (l *load) insert(w *worker) {
-	ctx, cancel := deadline(w)
-	defer cancel()
-	l.do(ctx, w, history.Op{Kind: history.Insert, Key: l.values.Add(1)}, func(ctx context.Context, op *history.Op) error {
-		return one(l.c.DB.ExecContext(ctx, "INSERT INTO LOG (ID, OP) VALUES (UNIQUE_ID(), ?)", op.Key))
+	l.do(context.Background(), w, history.Op{Kind: history.Insert, Key: l.values.Add(1)}, func(ctx context.Context, op *history.Op) error {
+		return l.change(ctx, w, "INSERT INTO LOG (ID, OP) VALUES (UNIQUE_ID(), ?)", op.Key)
 	})
 }
 
 func (l *load) add(w *worker) {
-	ctx, cancel := deadline(w)
-	defer cancel()
-	l.do(ctx, w, history.Op{Kind: history.Add, Key: w.rand.Int64N(counterCount)}, func(ctx context.Context, op *history.Op) error {
-		return one(l.c.DB.ExecContext(ctx, "UPDATE K SET N = N + 1 WHERE ID = ?", op.Key))
+	l.do(context.Background(), w, history.Op{Kind: history.Add, Key: w.rand.Int64N(counterCount)}, func(ctx context.Context, op *history.Op) error {
+		return l.change(ctx, w, "UPDATE K SET N = N + 1 WHERE ID = ?", op.Key)
 	})
-}
-
-var errNoRow = errors.New("no row was changed")
-
-// one is the error of a statement that shall change a row.
-func one(result sql.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	n, err := result.RowsAffected()
-	if err == nil && n == 0 {
-		err = errNoRow
-	}
-	return err
 }
 
 // session writes a register and reads it back, in one session of the driver: at once, when
@@ -197,7 +168,7 @@ func (l *load) session() func(*worker) {
 		defer cancel()
 		key := int64(w.number)
 		l.do(ctx, w, history.Op{Kind: history.Write, Key: key, Value: l.values.Add(1)}, func(ctx context.Context, op *history.Op) error {
-			return one(l.c.DB.ExecContext(ctx, "UPDATE REG SET V = ? WHERE ID = ?", op.Value, op.Key))
+			return l.change(ctx, w, "UPDATE REG SET V = ? WHERE ID = ?", op.Value, op.Key)
 		})
 		for n := range reads {
 			if n > 0 {

@@ -104,9 +104,9 @@ func (p *parameterized) use(db *sql.DB, n int, text string) {
 	p.roundTrip(ctx, info, db, n, text)
 }
 
-// roundTrip stores the text, and has a procedure give it back.
+// roundTrip stores the text, and has it come back by all ways.
 func (p *parameterized) roundTrip(ctx context.Context, info *tntsql.Info, db *sql.DB, n int, text string) {
-	p.trial.Count(3, 0)
+	p.trial.Count(2, 0)
 	_, err := db.ExecContext(ctx, "INSERT INTO SECRETS VALUES (?, ?)", n+2, text)
 	if err != nil || info.Instance.Role != "rw" {
 		p.trial.Violation(NoInjection, "parameter %d was not stored: %v, on %v", n, err, info.Instance)
@@ -116,13 +116,38 @@ func (p *parameterized) roundTrip(ctx context.Context, info *tntsql.Info, db *sq
 	if err := db.QueryRowContext(rw, "SELECT S FROM SECRETS WHERE ID = ?", n+2).Scan(&s); err != nil || s != text {
 		p.trial.Violation(NoInjection, "parameter %d came back as %.100q: %v", n, s, err)
 	}
-	reply, err := tntsql.Eval(ctx, db, tntsql.ModeRO, "return ...", text)
-	if err != nil || fmt.Sprint(reply.Values()...) != text || info.Instance.Role != "ro" {
-		p.trial.Violation(NoInjection, "parameter %d of a call: %v, on %v", n, err, info.Instance)
+	p.called(ctx, info, db, n, text)
+	p.batched(ctx, db, n, text)
+}
+
+// called has a procedure and a chunk give the text back.
+func (p *parameterized) called(ctx context.Context, info *tntsql.Info, db *sql.DB, n int, text string) {
+	for name, call := range map[string]func() (*tntsql.Reply, error){
+		"chunk":     func() (*tntsql.Reply, error) { return tntsql.Eval(ctx, db, tntsql.ModeRO, "return ...", text) },
+		"procedure": func() (*tntsql.Reply, error) { return tntsql.Call(ctx, db, tntsql.ModeRO, "tostring", text) },
+	} {
+		p.trial.Count(1, 0)
+		reply, err := call()
+		if err != nil || fmt.Sprint(reply.Values()...) != text || info.Instance.Role != "ro" {
+			p.trial.Violation(NoInjection, "parameter %d of a %s: %.200v, on %v", n, name, err, info.Instance)
+		}
 	}
-	// Unless it is found again, for what comes after it.
-	_, err = tntsql.ExecBatch(ctx, db, tntsql.Query{SQL: "UPDATE SECRETS SET S = ? WHERE ID = ?", Args: []any{fmt.Sprint("stored ", n), n + 2}})
+}
+
+// batched has a batch read the text and store it, and then another in its place: it must
+// not be found by what comes after it.
+func (p *parameterized) batched(ctx context.Context, db *sql.DB, n int, text string) {
+	p.trial.Count(1, 0)
+	results, err := tntsql.ExecBatch(ctx, db,
+		tntsql.Query{SQL: "UPDATE SECRETS SET S = :s WHERE ID = :id", Args: []any{sql.Named("id", n+2), sql.Named("s", text)}},
+		tntsql.Query{SQL: "SELECT S FROM SECRETS WHERE S = ? AND ID = ?", Args: []any{text, n + 2}},
+		tntsql.Query{SQL: "UPDATE SECRETS SET S = ? WHERE ID = ?", Args: []any{fmt.Sprint("stored ", n), n + 2}},
+	)
 	if err != nil {
-		p.trial.Violation(NoInjection, "parameter %d of a batch: %v", n, err)
+		p.trial.Violation(NoInjection, "parameter %d of a batch: %.200v", n, err)
+		return
+	}
+	if rows := results[1].Rows; len(rows) != 1 || rows[0][0] != text {
+		p.trial.Violation(NoInjection, "parameter %d of a batch came back as %.100q", n, rows)
 	}
 }

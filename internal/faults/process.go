@@ -95,6 +95,46 @@ var resign = Fault{
 	},
 }
 
+// slowQuorum has a synchronous write need the instance that is stopped, and give up
+// waiting for it: what becomes of it nobody can tell.
+var slowQuorum = Fault{
+	Name:      "a quorum that is not there in time",
+	Elections: true,
+	Do: func(c *Cluster) error {
+		i := c.Other(c.Master())
+		defer c.load.mayLose()()
+		if err := c.OnAll("box.cfg{replication_synchro_quorum = 3, replication_synchro_timeout = 0.15}"); err != nil {
+			return err
+		}
+		err := c.Set.Stop(i)
+		c.Rest(400 * time.Millisecond)
+		return errors.Join(err, c.Set.Continue(i),
+			c.OnAll("box.cfg{replication_synchro_quorum = 2, replication_synchro_timeout = 5}"))
+	},
+}
+
+// laggard has an instance that is no master fall behind, though it answers as ever.
+var laggard = Fault{
+	Name: "replication to an instance is cut",
+	Do: func(c *Cluster) error {
+		i := c.Other(c.Master())
+		if c.elects { // another may be elected meanwhile
+			defer c.load.mayLose()()
+		}
+		_, err := c.Set.Lua(i, `
+			local cfg = box.cfg
+			rawset(_G, 'before', {replication = cfg.replication, election_mode = cfg.election_mode})
+			box.cfg{replication = {}, election_mode = cfg.election_mode and 'voter'}`)
+		if err != nil {
+			return err
+		}
+		c.Rest(300 * time.Millisecond)
+		err = c.load.goesOn()
+		_, mended := c.Set.Lua(i, "box.cfg(before)")
+		return errors.Join(err, mended)
+	},
+}
+
 var restart = Fault{
 	Name: "restart of an instance",
 	Do: func(c *Cluster) error {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -39,11 +40,18 @@ var encrypted = Scenario{
 		if err := e.start(directory); err != nil {
 			return err
 		}
+		// The collector would close what is forgotten.
+		defer debug.SetGCPercent(debug.SetGCPercent(-1))
+		files := openFiles()
 		for _, c := range e.cases() {
 			if err := e.connect(c); err != nil {
 				return err
 			}
 		}
+		if err := e.twoNames(); err != nil {
+			return err
+		}
+		leaves(t, "file descriptors", openFiles, files)
 		return e.pap()
 	},
 }
@@ -54,6 +62,7 @@ type endpoints struct {
 	set                        *tarantooltest.ReplicaSet
 	ca, other                  *authority
 	right, expired, forClients string // ports
+	old                        string // speaks TLS 1.1 at most
 }
 
 func (e *endpoints) start(directory string) (err error) {
@@ -82,6 +91,7 @@ func (e *endpoints) start(directory string) (err error) {
 		&e.right:      {Certificates: []tls.Certificate{valid}, MinVersion: tls.VersionTLS12},
 		&e.expired:    {Certificates: []tls.Certificate{late}, MinVersion: tls.VersionTLS12},
 		&e.forClients: clients,
+		&e.old:        {Certificates: []tls.Certificate{valid}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
 	} {
 		if *port, err = e.trial.terminate(config, e.set.Addr(0)); err != nil {
 			return err
@@ -130,6 +140,7 @@ type attempt struct {
 	name, host string
 	params     []string
 	err        string
+	tls        *tls.Config // of the Config, in place of parameters
 }
 
 func (e *endpoints) cases() []attempt {
@@ -139,25 +150,29 @@ func (e *endpoints) cases() []attempt {
 	}
 	right, wrong := "localhost:"+e.right, "127.0.0.1:"+e.right
 	return []attempt{
-		{"right", right, []string{"tls=verify-full", trusted}, ""},
-		{"right, chap-sha1", right, []string{"tls=verify-full", trusted, "auth=chap-sha1"}, ""},
-		{"wrong host name", wrong, []string{"tls=verify-full", trusted}, "certificate"},
-		{"the name that is asked for", wrong, []string{"tls=verify-full", trusted, "tls_server_name=localhost"}, ""},
-		{"another name is asked for", right, []string{"tls=verify-full", trusted, "tls_server_name=bank"}, "not bank"},
-		{"unknown authority", right, []string{"tls=verify-full", strange}, "unknown authority"},
-		{"authorities of the system", right, []string{"tls=verify-full"}, "unknown authority"},
-		{"expired", "localhost:" + e.expired, []string{"tls=verify-full", trusted}, "expired"},
-		{"verify-ca of a wrong host name", wrong, []string{"tls=verify-ca", trusted}, ""},
-		{"verify-ca of an unknown authority", right, []string{"tls=verify-ca", strange}, "unknown authority"},
-		{"verify-ca of an expired one", "localhost:" + e.expired, []string{"tls=verify-ca", trusted}, "expired"},
-		{"skip-verify of an expired one", "127.0.0.1:" + e.expired, []string{"tls=skip-verify"}, ""},
-		{"the client's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted, client(e.ca, "client")}, ""},
-		{"no client's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted}, "certificate required"},
-		{"a stranger's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted, client(e.other, "stranger")}, "tls: "},
-		{"TLS to a server without it", e.set.Addr(0), []string{"tls=skip-verify"}, "tls: "},
-		{"no TLS to a server with it", right, []string{"connect_timeout=500ms"}, "connect_timeout"},
-		{"no TLS, chap-sha1", e.set.Addr(0), []string{"auth=chap-sha1"}, ""},
-		{"a wrong password", e.set.Addr(0), []string{"auth=chap-sha1", "connect_timeout=2s"}, "ER_"},
+		{"right", right, []string{"tls=verify-full", trusted}, "", nil},
+		{"right, chap-sha1", right, []string{"tls=verify-full", trusted, "auth=chap-sha1"}, "", nil},
+		{"wrong host name", wrong, []string{"tls=verify-full", trusted}, "certificate", nil},
+		{"the name that is asked for", wrong, []string{"tls=verify-full", trusted, "tls_server_name=localhost"}, "", nil},
+		{"another name is asked for", right, []string{"tls=verify-full", trusted, "tls_server_name=bank"}, "not bank", nil},
+		{"unknown authority", right, []string{"tls=verify-full", strange}, "unknown authority", nil},
+		{"authorities of the system", right, []string{"tls=verify-full"}, "unknown authority", nil},
+		{"expired", "localhost:" + e.expired, []string{"tls=verify-full", trusted}, "expired", nil},
+		{"verify-ca of a wrong host name", wrong, []string{"tls=verify-ca", trusted}, "", nil},
+		{"verify-ca of an unknown authority", right, []string{"tls=verify-ca", strange}, "unknown authority", nil},
+		{"verify-ca of an expired one", "localhost:" + e.expired, []string{"tls=verify-ca", trusted}, "expired", nil},
+		{"skip-verify of an expired one", "127.0.0.1:" + e.expired, []string{"tls=skip-verify"}, "", nil},
+		{"the client's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted, client(e.ca, "client")}, "", nil},
+		{"no client's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted}, "certificate required", nil},
+		{"a stranger's certificate", "localhost:" + e.forClients, []string{"tls=verify-full", trusted, client(e.other, "stranger")}, "tls: ", nil},
+		{"a version before 1.2", "localhost:" + e.old, []string{"tls=verify-full", trusted}, "protocol version", nil},
+		{"a Config's own", right, nil, "", &tls.Config{RootCAs: e.ca.pool()}},
+		{"a Config's own, wrong host name", wrong, nil, "certificate", &tls.Config{RootCAs: e.ca.pool()}},
+		{"a Config's own, unknown authority", right, nil, "unknown authority", &tls.Config{RootCAs: e.other.pool()}},
+		{"TLS to a server without it", e.set.Addr(0), []string{"tls=skip-verify"}, "tls: ", nil},
+		{"no TLS to a server with it", right, []string{"connect_timeout=500ms"}, "connect_timeout", nil},
+		{"no TLS, chap-sha1", e.set.Addr(0), []string{"auth=chap-sha1"}, "", nil},
+		{"a wrong password", e.set.Addr(0), []string{"auth=chap-sha1", "connect_timeout=2s"}, "ER_", nil},
 	}
 }
 
@@ -169,6 +184,42 @@ func (e *endpoints) connect(c attempt) error {
 	return e.trial.attempt(c, secret, e.set.UUID(0))
 }
 
+// twoNames connects to one endpoint by its right name and by a wrong one at a time.
+func (e *endpoints) twoNames() error {
+	cfg, err := tntsql.ParseDSN(fmt.Sprintf("tarantool://%s:%s@localhost:%s,127.0.0.1:%s/?tls=verify-full&tls_ca=%s",
+		user, password, e.right, e.right, e.ca.file("ca.pem")))
+	if err != nil {
+		return err
+	}
+	db, connector, err := e.trial.Open(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := connector.WaitReady(ctx, tntsql.ModeRW); err != nil {
+		return err
+	}
+	e.trial.Count(1, 1)
+	known := func() map[string]tntsql.TopologyInstance {
+		instances := make(map[string]tntsql.TopologyInstance)
+		for _, in := range connector.Topology().Instances {
+			instances[in.Address] = in
+		}
+		return instances
+	}
+	wrong := "127.0.0.1:" + e.right
+	for known()[wrong].Err == nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	for address, in := range known() {
+		if (in.Err == nil) != (address != wrong) {
+			e.trial.Violation(Secure, "two names, of which %s is wrong: %s is %s, %v", wrong, address, in.Status, in.Err)
+		}
+	}
+	return db.Close()
+}
+
 // attempt connects, and looks at what comes of it.
 func (t *Trial) attempt(c attempt, secret, uuid string) error {
 	dsn := fmt.Sprintf("tarantool://%s:%s@%s/?selection_timeout=0s&%s", user, secret, c.host, strings.Join(c.params, "&"))
@@ -176,6 +227,7 @@ func (t *Trial) attempt(c attempt, secret, uuid string) error {
 	if err != nil {
 		return err
 	}
+	cfg.TLS = c.tls
 	db, connector, err := t.Open(cfg)
 	if err != nil {
 		return err
@@ -248,14 +300,14 @@ func (e *endpoints) pap() error {
 		}
 		return false
 	}
-	if err := e.trial.attempt(attempt{"pap-sha256 without TLS", peer.Addr, nil, "pap-sha256"}, password, ""); err != nil {
+	if err := e.trial.attempt(attempt{"pap-sha256 without TLS", peer.Addr, nil, "pap-sha256", nil}, password, ""); err != nil {
 		return err
 	}
 	if shown() {
 		e.trial.Violation(Secret, "pap-sha256 without TLS: the password was sent")
 	}
 	params := []string{"tls=verify-full", "tls_ca=" + e.ca.file("ca.pem")}
-	if err := e.trial.attempt(attempt{"pap-sha256 with TLS", "localhost:" + port, params, ""}, password, fakepeer.UUID); err != nil {
+	if err := e.trial.attempt(attempt{"pap-sha256 with TLS", "localhost:" + port, params, "", nil}, password, fakepeer.UUID); err != nil {
 		return err
 	}
 	if !shown() {
