@@ -95,4 +95,10 @@ var brokenDSNs = []string{
 	"postgres://app:PASSWORD@h/",
 	"app:PASSWORD@h:3301",
 	"tarantool://app:PASSWORD",
+	"tarantool://PASSWORD%zz",
+	"tarantool://app:x/PASSWORD",
+	"tarantool://app:x/y/PASSWORD",
+	"tarantool://app:x?PASSWORD=1",
+	"tarantool://app:x?PASSWORD",
+	"tarantool://app:x#PASSWORD",
 }

@@ -57,6 +57,7 @@ type Cluster struct {
 	Rand      *rand.Rand // for one fault at a time
 
 	trial       *Trial
+	connector   *tntsql.Connector
 	dials       *dials
 	elects      bool
 	synchronous bool
@@ -75,12 +76,7 @@ func newCluster(t *Trial, elects, synchronous bool) (*Cluster, error) {
 	if c.Set, err = t.Start(tarantooltest.Cfg(cfg)); err != nil {
 		return nil, err
 	}
-	if c.elects {
-		if _, err := c.awaitMaster(-1); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := c.Set.Lua(c.Set.Master(), schemaLua, synchronous, counterCount, registerCount); err != nil {
+	if _, err := c.Set.Lua(c.Master(), schemaLua, synchronous, counterCount, registerCount); err != nil {
 		return nil, err
 	}
 	if err := c.inStep(); err != nil {
@@ -109,7 +105,7 @@ func (c *Cluster) open() error {
 	if err != nil {
 		return err
 	}
-	c.DB = db
+	c.DB, c.connector = db, connector
 	db.SetMaxIdleConns(100)
 	c.Impatient = sql.OpenDB(connector.With(tntsql.Defaults{RequestTimeout: hastyTimeout, SelectionTimeout: opTimeout}))
 	c.trial.Closing(c.Impatient.Close)
@@ -207,6 +203,21 @@ func (c *Cluster) heal() error {
 		return err
 	}
 	return c.inStep()
+}
+
+// allInUse waits until the driver is connected to all instances again, though the others
+// serve all that is asked for.
+func (c *Cluster) allInUse() error {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		instances := c.connector.Topology().Instances
+		i := slices.IndexFunc(instances, func(in tntsql.TopologyInstance) bool { return in.Status != "running" })
+		if i < 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is %s for the driver after %v: %v", instances[i].Address, instances[i].Status, patience, instances[i].Err)
+		}
+	}
 }
 
 // inStep waits until all running instances have the same of each other, and no synchronous

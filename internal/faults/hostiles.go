@@ -54,9 +54,9 @@ var hostiles = []hostile{
 	raw("greeting, then garbage", func(c net.Conn) { write(c, pad(greetingText)); endlessly(c, "\xc1\xd4garbage") }),
 	raw("greeting, then a length of 3.9 GiB", func(c net.Conn) { write(c, pad(greetingText)+"\xce"+lie); endlessly(c, "\x00") }),
 
-	scripted("greeting without a uuid, and a login", true, execute, fakepeer.Lose, fakepeer.Greeting("Tarantool 3.8.0 (Binary)")),
+	scripted("greeting without a uuid, and a login", true, execute, fakepeer.Lose, fakepeer.Greeting(pad("Tarantool 3.8.0 (Binary)"))),
 	scripted("greeting with a word for a version, and a login", true, execute, fakepeer.Lose,
-		fakepeer.Greeting("Tarantool new (Binary) "+fakepeer.UUID)),
+		fakepeer.Greeting(pad("Tarantool new (Binary) "+fakepeer.UUID))),
 	scripted("auth that never ends", true, protocol.IPROTO_AUTH, fakepeer.Lose),
 	scripted("auth byte by byte, without end", true, protocol.IPROTO_AUTH, drip(nil)),
 	scripted("auth answered with garbage", true, protocol.IPROTO_AUTH, fakepeer.Garble),

@@ -41,6 +41,9 @@ const (
 	// registerTime is how long the linearizable registers are used before others are:
 	// the history of each must be short enough to be checked.
 	registerTime = 250 * time.Millisecond
+	// readBack is for how long those that were used before are read: longer than an
+	// election takes.
+	readBack = 5 * time.Second
 	// registers is how many are used at a time.
 	registers = 2
 	// linearizableTimeout is for the check of one register.
@@ -73,6 +76,8 @@ type worker struct {
 	rand   *rand.Rand
 	ops    []history.Op
 	errors map[string]int
+	// replicas is how many of its reads they have served.
+	replicas int
 }
 
 // start starts a load. Its operations have values that no earlier one had.
@@ -110,6 +115,9 @@ func (l *load) do(ctx context.Context, w *worker, op history.Op, f func(ctx cont
 	ctx, info := tntsql.Capture(ctx)
 	op.Session, op.Begun = w.number, time.Since(l.began)
 	err := f(ctx, &op)
+	if op.Kind == history.Read && info.Instance.Role == tntsql.ModeRO.String() {
+		w.replicas++
+	}
 	op.Ended, op.Instance = time.Since(l.began), info.Instance.Address
 	if err == nil {
 		l.acknowledged[w.group].Add(1)
@@ -156,11 +164,13 @@ func (l *load) add(w *worker) {
 }
 
 // session writes a register and reads it back, in one session of the driver: at once, when
-// no replica is known to have the write, and later, when replicas answer.
+// only the master is known to have what was written, and sometimes for so long that
+// replicas serve the reads.
 func (l *load) session() func(*worker) {
 	const (
-		reads = 4
-		rest  = 50 * time.Millisecond // at most, between two
+		few, many = 4, 40
+		between   = 5 * time.Millisecond
+		patient   = 3 // one of so many
 	)
 	ctx := tntsql.WithSession(context.Background())
 	return func(w *worker) {
@@ -170,9 +180,13 @@ func (l *load) session() func(*worker) {
 		l.do(ctx, w, history.Op{Kind: history.Write, Key: key, Value: l.values.Add(1)}, func(ctx context.Context, op *history.Op) error {
 			return l.change(ctx, w, "UPDATE REG SET V = ? WHERE ID = ?", op.Value, op.Key)
 		})
+		reads := few
+		if w.rand.IntN(patient) == 0 {
+			reads = many
+		}
 		for n := range reads {
-			if n > 0 {
-				l.c.Rest(time.Duration(w.rand.Int64N(int64(rest))))
+			if n >= few {
+				time.Sleep(between)
 			}
 			l.do(ctx, w, history.Op{Kind: history.Read, Key: key}, func(ctx context.Context, op *history.Op) error {
 				return l.read(ctx, l.c.DB, op)
@@ -211,15 +225,20 @@ func (l *load) read(ctx context.Context, on queryer, op *history.Op) error {
 	return on.QueryRowContext(ctx, "SELECT V FROM REG WHERE ID = ?", op.Key).Scan(&op.Value)
 }
 
-// transaction reads or writes a register of the moment.
+// transaction reads or writes a register of the moment, or reads one that was written
+// before: by a leader that was lost meanwhile, perhaps.
 func (l *load) transaction(w *worker) {
 	ctx, cancel := context.WithTimeout(tntsql.WithMode(context.Background(), tntsql.ModeRW), opTimeout)
 	defer cancel()
-	first := int64(time.Since(l.began)/registerTime) * registers % (registerCount - firstShared)
-	op := history.Op{Kind: history.Read, Key: firstShared + first + w.rand.Int64N(registers)}
-	if w.rand.IntN(2) == 0 {
+	turn := int64(time.Since(l.began) / registerTime)
+	op := history.Op{Kind: history.Read}
+	switch w.rand.IntN(4) {
+	case 0, 1:
 		op.Kind, op.Value = history.Write, l.values.Add(1)
+	case 2:
+		turn = max(0, turn-w.rand.Int64N(int64(readBack/registerTime)))
 	}
+	op.Key = firstShared + (turn*registers+w.rand.Int64N(registers))%(registerCount-firstShared)
 	l.do(ctx, w, op, func(ctx context.Context, op *history.Op) error {
 		tx, err := l.c.DB.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelLinearizable})
 		if err != nil {

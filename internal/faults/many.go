@@ -148,6 +148,7 @@ func (m *many) sample(begun time.Time) Sample {
 	defer m.gate.Unlock()
 	settle(runtime.NumGoroutine)
 	runtime.GC()
+	runtime.GC() // what is in a sync.Pool outlives one
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return Sample{

@@ -138,6 +138,7 @@ func (p *parameterized) called(ctx context.Context, info *tntsql.Info, db *sql.D
 // not be found by what comes after it.
 func (p *parameterized) batched(ctx context.Context, db *sql.DB, n int, text string) {
 	p.trial.Count(1, 0)
+	text += "." // which it has not been before
 	results, err := tntsql.ExecBatch(ctx, db,
 		tntsql.Query{SQL: "UPDATE SECRETS SET S = :s WHERE ID = :id", Args: []any{sql.Named("id", n+2), sql.Named("s", text)}},
 		tntsql.Query{SQL: "SELECT S FROM SECRETS WHERE S = ? AND ID = ?", Args: []any{text, n + 2}},

@@ -188,7 +188,7 @@ func (c *Cluster) round(disturb func() error) error {
 	if err := c.heal(); err != nil {
 		return err
 	}
-	if err := c.load.goesOn(); err != nil {
+	if err := errors.Join(c.load.goesOn(), c.allInUse()); err != nil {
 		c.trial.Violation(GoesOn, "%v", err)
 	}
 	if err := c.load.end(); err != nil {
@@ -211,14 +211,18 @@ func (c *Cluster) round(disturb func() error) error {
 // report adds a round to the result.
 func (c *Cluster) report(breaches []history.Breach) {
 	l, r := c.load, c.trial.result
-	kinds := make(map[string]int)
+	kinds, replicas := make(map[string]int), 0
 	for _, w := range l.workers {
 		c.trial.Count(len(w.ops), 0)
+		replicas += w.replicas
 		for kind, n := range w.errors {
 			kinds[kind] += n
 		}
 	}
 	for kind, n := range kinds {
+		if slices.Contains(ofPreparing, kind) {
+			c.trial.Violation(GoesOn, "callers saw %d × %s: statements that the driver itself had prepared, and that are so no longer", n, kind)
+		}
 		if kind == "outcome unknown" {
 			r.Unknown += n
 		} else {
@@ -234,6 +238,7 @@ func (c *Cluster) report(breaches []history.Breach) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		texts = append(texts, fmt.Sprintf("%d × %s", kinds[kind], kind))
 	}
+	c.trial.Options.progress("replicas served %d of the sessions' reads", replicas)
 	if len(texts) > 0 {
 		c.trial.Options.progress("callers saw %s", strings.Join(texts, ", "))
 	}
@@ -241,6 +246,10 @@ func (c *Cluster) report(breaches []history.Breach) {
 		c.trial.Violation(breached[b.Promise], "%v", b)
 	}
 }
+
+// ofPreparing are the errors of statements that are executed by an id. No caller prepares
+// any, and no statement of the load has them otherwise.
+var ofPreparing = []string{"ER_WRONG_QUERY_ID", "ER_SQL_EXECUTE"}
 
 // breached are the promises of this package by those of a history.
 var breached = map[string]Promise{

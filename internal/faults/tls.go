@@ -195,10 +195,11 @@ func (e *endpoints) twoNames() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	const grace = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	if err := connector.WaitReady(ctx, tntsql.ModeRW); err != nil {
-		return err
+		e.trial.Violation(Secure, "two names, of which one is right: %v", err)
 	}
 	e.trial.Count(1, 1)
 	known := func() map[string]tntsql.TopologyInstance {

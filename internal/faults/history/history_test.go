@@ -132,6 +132,6 @@ func TestWhatTakesTooLongIsNotTakenForRight(t *testing.T) {
 }
 
 func TestBreachesSayWhatHappened(t *testing.T) {
-	b := Breach{Twice, Op{Kind: Write, Outcome: Unknown, Session: 3, Key: 7, Value: 9, Begun: time.Second, Ended: 2 * time.Second, Instance: "h:3301"}}
+	b := Breach{Promise: Twice, Op: Op{Kind: Write, Outcome: Unknown, Session: 3, Key: 7, Value: 9, Begun: time.Second, Ended: 2 * time.Second, Instance: "h:3301"}}
 	assert.Equal(t, "applied twice: write 7=9 by 3 on h:3301: unknown, 1s to 2s", b.String())
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -48,11 +49,12 @@ func Linearizable(ops []Op, timeout time.Duration) (breaches []Breach) {
 	for key, operations := range byKey {
 		slices.SortFunc(operations, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 		about := Op{Kind: Read, Key: key}
+		what := fmt.Sprintf("register %d, on which there were %d operations", key, len(operations))
 		switch porcupine.CheckOperationsTimeout(register, operations, timeout) {
 		case porcupine.Illegal:
-			breaches = append(breaches, Breach{NotInOrder, about})
+			breaches = append(breaches, Breach{NotInOrder, about, what})
 		case porcupine.Unknown:
-			breaches = append(breaches, Breach{Undecidable, about})
+			breaches = append(breaches, Breach{Undecidable, about, what})
 		case porcupine.Ok:
 		}
 	}

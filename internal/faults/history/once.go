@@ -1,5 +1,7 @@
 package history
 
+import "fmt"
+
 // Once checks Insert operations against how often each key is stored, as every
 // instance has it in the end. A key that is not there counts 0. Each operation is a
 // Breach of one kind once, whichever instances it concerns.
@@ -13,17 +15,18 @@ func Once(ops []Op, instances ...map[int64]int) (breaches []Breach) {
 		least, most := extent(op.Key, instances)
 		switch {
 		case most > 1:
-			breaches = append(breaches, Breach{Twice, op})
+			breaches = append(breaches, Breach{Promise: Twice, Op: op})
 		case op.Outcome == Done && least == 0:
-			breaches = append(breaches, Breach{Lost, op})
+			breaches = append(breaches, Breach{Promise: Lost, Op: op})
 		case op.Outcome == Failed && most > 0:
-			breaches = append(breaches, Breach{False, op})
+			breaches = append(breaches, Breach{Promise: False, Op: op})
 		}
 	}
 	for _, keys := range instances {
 		for key, n := range keys {
 			if n > 0 && !known[key] {
-				breaches = append(breaches, Breach{Invented, Op{Kind: Insert, Key: key}})
+				what := fmt.Sprintf("key %d is there, which no operation has", key)
+				breaches = append(breaches, Breach{Invented, Op{Kind: Insert, Key: key}, what})
 				known[key] = true
 			}
 		}
@@ -62,12 +65,17 @@ func Counters(ops []Op, mayLose bool, instances ...map[int64]int64) (breaches []
 	}
 	for _, counters := range instances {
 		for key, n := range counters {
-			sum := Op{Kind: Add, Key: key, Value: n}
-			switch b := want[key]; {
+			b := want[key]
+			sum := Breach{Op: Op{Kind: Add, Key: key, Value: n}}
+			sum.What = fmt.Sprintf("add to counter %d, which is %d in the end: %d times were acknowledged, and with those of unknown outcome it is %d",
+				key, n, b.least, b.most)
+			switch {
 			case n > b.most:
-				breaches = append(breaches, Breach{Twice, sum})
+				sum.Promise = Twice
+				breaches = append(breaches, sum)
 			case n < b.least && !mayLose:
-				breaches = append(breaches, Breach{Lost, sum})
+				sum.Promise = Lost
+				breaches = append(breaches, sum)
 			}
 		}
 	}

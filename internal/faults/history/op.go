@@ -60,9 +60,16 @@ func (o Op) String() string {
 type Breach struct {
 	Promise string
 	Op      Op
+	// What tells of several operations, of which Op is no one; else it is empty.
+	What string
 }
 
-func (b Breach) String() string { return b.Promise + ": " + b.Op.String() }
+func (b Breach) String() string {
+	if b.What != "" {
+		return b.Promise + ": " + b.What
+	}
+	return b.Promise + ": " + b.Op.String()
+}
 
 // The promises that a Breach may name.
 const (

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -30,7 +31,7 @@ func Sessions(ops []Op, lossy ...Span) (breaches []Breach) {
 			w, wrote := last[r]
 			safe := func(s Span) bool { return s.To < w.Begun || s.From > op.Ended }
 			if wrote && op.Value < w.Value && !slices.ContainsFunc(lossy, func(s Span) bool { return !safe(s) }) {
-				breaches = append(breaches, Breach{StaleRead, op})
+				breaches = append(breaches, Breach{StaleRead, op, fmt.Sprintf("%v, after %v", op, w)})
 			}
 		}
 	}
