@@ -20,7 +20,6 @@ const (
 	cancelCallers = 64                   // at a time
 	shortDeadline = 5 * time.Millisecond // at most
 	longSleep     = 500 * time.Millisecond
-	roomTries     = 5
 	window        = 250 * time.Millisecond // in which the speed is measured
 	windows       = 3                      // at least
 	mostWindows   = 30
@@ -66,7 +65,7 @@ var cancellation = Scenario{
 		if err := c.goesOn(before); err != nil {
 			return err
 		}
-		err = c.hasAllRoom(connector, set.Len()*cfg.MaxInFlight)
+		err = t.hasAllRoom(Cancels, connector, set.Len()*cfg.MaxInFlight)
 		sameConnections(t, d, closed)
 		return err
 	},
@@ -170,34 +169,6 @@ func (c *cancelling) leavesAtOnce() {
 			c.trial.Violation(Cancels, "a %s with a deadline of %v returned after %v: %v", name, shortDeadline, took, err)
 		}
 	}
-}
-
-// hasAllRoom has as many requests in flight as the instances may have together, of which
-// none may wait: a request that was left must have given its room back.
-func (c *cancelling) hasAllRoom(connector *tntsql.Connector, room int) error {
-	impatient := sql.OpenDB(connector.With(tntsql.Defaults{SelectionTimeout: tntsql.NoWait}))
-	var failed error
-	for range roomTries { // an instance that is suspect on a busy machine has less room
-		var (
-			callers sync.WaitGroup
-			first   atomic.Pointer[error]
-		)
-		for range room {
-			callers.Go(func() {
-				if _, err := sleep(context.Background(), impatient, int(longSleep.Milliseconds())); err != nil {
-					first.CompareAndSwap(nil, &err)
-				}
-			})
-		}
-		callers.Wait()
-		c.trial.Count(room, 0)
-		if first.Load() == nil {
-			return impatient.Close()
-		}
-		failed = *first.Load()
-	}
-	c.trial.Violation(Cancels, "there is no room any more for %d requests at a time: %v", room, failed)
-	return impatient.Close()
 }
 
 // answered waits until the servers have answered everything.

@@ -30,6 +30,8 @@ var (
 const (
 	// patience is how long a replica set may take to be well again, and a load to go on.
 	patience = 60 * time.Second
+	// maxInFlight is little more than an instance gets at a time.
+	maxInFlight = 64
 	// counterCount is how many counters all workers share.
 	counterCount = 4
 	// registerCount is how many registers there are: from 0 those of the sessions, from
@@ -86,7 +88,7 @@ func newCluster(t *Trial, elects, synchronous bool) (*Cluster, error) {
 }
 
 func (c *Cluster) open() error {
-	dsn := c.Set.DSN("read_mode=any", "probe_timeout=500ms", "connect_timeout=1s", "selection_timeout=10s")
+	dsn := c.Set.DSN("read_mode=any", "probe_timeout=500ms", "connect_timeout=1s", "selection_timeout=10s", fmt.Sprintf("max_in_flight=%d", maxInFlight))
 	for i := range c.Set.Len() {
 		p, err := failover.NewProxy(c.Set.Addr(i))
 		if err != nil {

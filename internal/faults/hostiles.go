@@ -293,7 +293,7 @@ func reply(typ uint32, head string, rest []byte) fakepeer.Script {
 // announced answers with the beginning of a reply, or an event, of 3.9 GiB.
 func announced(typ uint32) fakepeer.Script {
 	return func(s *fakepeer.Session, r fakepeer.Request) bool {
-		begin := fakepeer.Frame(r.Sync, typ, []byte{0x81, 0x30})
+		begin := fakepeer.Frame(r.Sync, typ, make([]byte, 1000)) // a header is not read before so much is there
 		copy(begin[1:], lie)
 		s.Write(begin)
 		return true

@@ -67,8 +67,9 @@ make faults FAULTS="-run random -fault stall"                   # some faults on
 TARANTOOL=/path/to/tarantool is another binary. A seed gives the same faults in the same order, for as long as its run lasts (**scale**); what
 the callers do at that moment is up to the machine, so what was broken once may take some runs to break again.
 
-A load of INSERTs, UPDATEs of shared counters, sessions that read what they wrote, and linearizable transactions goes on
-while instances and networks break; every operation is recorded with its times, its outcome and its instance. Afterwards each
+A load of INSERTs, UPDATEs of shared counters, sessions that read what they wrote, and linearizable transactions goes on, by
+all ways to run a statement (Exec, Retry, Eval, ExecBatch, RunTx), while instances and networks break; every operation is
+recorded with its times, its outcome and its instance. Afterwards each
 INSERT is looked for on every instance, where each time that it was applied left a row of its own; counters are summed up; sessions
 are followed; and [porcupine](https://github.com/anishathalye/porcupine) looks for an order of the transactions. Faults come without a pause.
 

@@ -195,6 +195,9 @@ func (c *Cluster) round(disturb func() error) error {
 		c.trial.Violation(GoesOn, "%v", err)
 		return nil // its workers still run: nothing can be counted
 	}
+	if err := c.trial.hasAllRoom(GoesOn, c.connector, c.Set.Len()*maxInFlight); err != nil {
+		return err
+	}
 	if err := c.inStep(); err != nil {
 		return err
 	}
