@@ -207,6 +207,8 @@ func (c *Cluster) heal() error {
 	return c.inStep()
 }
 
+var errNotInUse = errors.New("it is well, and not in use")
+
 // allInUse waits until the driver is connected to all instances again, though the others
 // serve all that is asked for.
 func (c *Cluster) allInUse() error {
@@ -217,7 +219,8 @@ func (c *Cluster) allInUse() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s is %s for the driver after %v: %v", instances[i].Address, instances[i].Status, patience, instances[i].Err)
+			in := instances[i]
+			return fmt.Errorf("%s is %s for the driver after %v, %s: %w", in.Address, in.Status, patience, in.Role, errors.Join(errNotInUse, in.Err))
 		}
 	}
 }

@@ -95,6 +95,7 @@ var hostiles = []hostile{
 	scripted("frames of no length", true, execute, frame(strings.Repeat("\xce\x00\x00\x00\x00", 1000), nil)),
 	scripted("header nested 5 million deep", true, execute, framed("", nested)),
 	scripted("header with a nested key", true, execute, framed("\x82\x00\x00\x01", nested)),
+	scripted("header with a nested value of a key that nobody knows", true, execute, framed("\x83\x00\x00\x01\x01\x20", nested)),
 	scripted("header of 4 billion keys", true, execute, framed("\xdf\xff\xff\xff\xff", nil)),
 	scripted("header that is a list", true, execute, framed("\x93\x01\x02\x03\x80", nil)),
 	scripted("sync that is a text", true, execute, framed("\x82\x00\x00\x01\xa1a\x80", nil)),

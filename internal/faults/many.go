@@ -219,7 +219,7 @@ func (m *many) operation(id, n int) error {
 // first sample that counts.
 func (m *many) unique(ctx context.Context, id, n int) error {
 	name := fmt.Sprintf("%d_%d_%s", id, n, uniqueName)
-	stmt, err := m.db.PrepareContext(ctx, `SELECT ID AS "`+name+`" FROM M WHERE ID = ? -- `+uniqueEnd)
+	stmt, err := m.db.PrepareContext(ctx, fmt.Sprintf(`SELECT ID AS "%s" FROM M WHERE ID = ? -- %s`, name, uniqueEnd))
 	if err != nil {
 		return err
 	}
