@@ -324,6 +324,9 @@ func (c *Cluster) checks(l *load) ([]history.Breach, error) {
 		return nil, err
 	}
 	ops := l.history()
+	r := c.trial.result
+	unknown, applied := history.Unknowns(ops[logged], logs...)
+	r.UnknownInserts, r.AppliedInserts = r.UnknownInserts+unknown, r.AppliedInserts+applied
 	lossy := l.lossy
 	if c.synchronous {
 		lossy = nil // whatever happens

@@ -119,9 +119,9 @@ given back.
 // runCells are the cells of the results, and what it takes to run them again.
 func runCells(results []*Result) [][]string {
 	rows := cells(results)
-	rows[0] = append(rows[0], "date", "scale", "seed")
+	rows[0] = append(rows[0], "date", "commit", "scale", "seed")
 	for i, r := range results {
-		rows[i+1] = append(rows[i+1], r.Date, strconv.FormatFloat(r.Options.Scale, 'g', -1, 64), strconv.FormatUint(r.Options.Seed, 10))
+		rows[i+1] = append(rows[i+1], r.Date, r.Commit, strconv.FormatFloat(r.Options.Scale, 'g', -1, 64), strconv.FormatUint(r.Options.Seed, 10))
 	}
 	return rows
 }

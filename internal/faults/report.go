@@ -44,6 +44,10 @@ func longest(pause time.Duration) string {
 // pause was.
 func (r *Result) notes() []string {
 	notes := slices.Clone(r.Notes)
+	if r.UnknownInserts > 0 {
+		notes = append(notes, fmt.Sprintf("%s of %s INSERTs of unknown outcome had been applied",
+			layout.Thousands(r.AppliedInserts), layout.Thousands(r.UnknownInserts)))
+	}
 	if r.OwnReads > 0 {
 		notes = append(notes, fmt.Sprintf("%s of %s reads of sessions were answered by another instance than their write",
 			layout.Thousands(r.OwnReadsOnOthers), layout.Thousands(r.OwnReads)))

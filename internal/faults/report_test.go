@@ -51,7 +51,7 @@ func TestAPageHasEachPromiseThatWasTested(t *testing.T) {
 func TestAPageKeepsWhatWasNotRunAgain(t *testing.T) {
 	directory := t.TempDir()
 	older, alike, newer := results()[0], results()[1], results()[0]
-	older.Date, older.Options = "2026-01-02", Options{Scale: 10, Seed: 4711, Heard: NewHeard(), Progress: func(string) {}}
+	older.Commit, older.Date, older.Options = "abc1234", "2026-01-02", Options{Scale: 10, Seed: 4711, Heard: NewHeard(), Progress: func(string) {}}
 	require.NoError(t, WritePage(directory, []*Result{older, alike}))
 	newer.Server.Version, newer.Date, newer.Options = "2.11.9", "2026-03-04", Options{Scale: 0.5, Seed: 4712}
 	alike.Notes = []string{"run again"}
@@ -60,7 +60,7 @@ func TestAPageKeepsWhatWasNotRunAgain(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(directory, pageFile))
 	require.NoError(t, err)
 	page := string(text)
-	assert.Regexp(t, `alone +\| 2.6.0 .*2026-01-02 \| +10 \| +4711 \|\n\| many-callers \| 2.6.0 .*\n\| alone +\| 2.11.9 .*2026-03-04 \| +0.5 \| +4712 \|\n`, page)
+	assert.Regexp(t, `alone +\| 2.6.0 .*2026-01-02 \| abc1234 \| +10 \| +4711 \|\n\| many-callers \| 2.6.0 .*\n\| alone +\| 2.11.9 .*2026-03-04 \| +\| +0.5 \| +4712 \|\n`, page)
 	assert.Equal(t, 1, strings.Count(page, "run again"))
 	assert.Contains(t, page, "- 2.6.0: ok; noted; longest pause, 2.0 s: "+kill.Name+"\n- 2.11.9: ok; noted")
 	for _, file := range []string{pageFile, plotFile, recordFile} {

@@ -13,6 +13,7 @@ type Result struct {
 	Server   failover.Server
 	Options  Options
 	Date     string // YYYY-MM-DD
+	Commit   string // of the driver, "" if it is not known
 	Skipped  string // why it was not run; "" if it was
 	Took     time.Duration
 
@@ -27,6 +28,9 @@ type Result struct {
 	// OwnReads are those of sessions, OwnReadsOnOthers those of them that another instance
 	// answered than the one that took the session's last write.
 	OwnReads, OwnReadsOnOthers int
+	// UnknownInserts are those of unknown outcome, AppliedInserts those of them that were
+	// applied.
+	UnknownInserts, AppliedInserts int
 	// Broken is how often each promise did not hold, Violations tell of the first times.
 	Broken     map[Promise]int
 	Violations []string

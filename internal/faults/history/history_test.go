@@ -51,6 +51,15 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+func TestUnknowns(t *testing.T) {
+	ops := []Op{
+		at(0, 1, Insert, 1, 0, Unknown), at(0, 1, Insert, 2, 0, Unknown), at(0, 1, Insert, 3, 0, Done),
+		at(0, 1, Insert, 4, 0, Failed), at(0, 1, Write, 1, 5, Unknown),
+	}
+	unknown, applied := Unknowns(ops, map[int64]int{3: 1}, map[int64]int{2: 1, 3: 1})
+	assert.Equal(t, [2]int{2, 1}, [2]int{unknown, applied})
+}
+
 func TestCounters(t *testing.T) {
 	ops := []Op{
 		at(0, 1, Add, 1, 0, Done), at(0, 1, Add, 1, 0, Done), at(1, 2, Add, 1, 0, Unknown), at(1, 2, Add, 1, 0, Failed),

@@ -34,6 +34,21 @@ func Once(ops []Op, instances ...map[int64]int) (breaches []Breach) {
 	return breaches
 }
 
+// Unknowns is how many Insert operations have an unknown outcome, and how many of them
+// were applied.
+func Unknowns(ops []Op, instances ...map[int64]int) (unknown, applied int) {
+	for _, op := range ops {
+		if op.Kind != Insert || op.Outcome != Unknown {
+			continue
+		}
+		unknown++
+		if _, most := extent(op.Key, instances); most > 0 {
+			applied++
+		}
+	}
+	return unknown, applied
+}
+
 // extent is the lowest and the highest number of times that the instances have a key.
 func extent(key int64, instances []map[int64]int) (least, most int) {
 	for i, keys := range instances {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -103,8 +104,18 @@ func report(f flags) error {
 	return errors.Join(failed...)
 }
 
+// headCommit is the commit that is checked out, "" outside a repository.
+func headCommit() string {
+	out, err := exec.Command("git", "describe", "--always", "--exclude=*", "--dirty").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // runAll runs every scenario with every binary.
 func runAll(f flags, scenarios []faults.Scenario) (results []*faults.Result, failed []error) {
+	commit := headCommit()
 	for binary := range strings.SplitSeq(f.tarantool, ",") {
 		if binary != "" {
 			if err := os.Setenv(binaryVariable, binary); err != nil {
@@ -118,6 +129,7 @@ func runAll(f flags, scenarios []faults.Scenario) (results []*faults.Result, fai
 				failed = append(failed, err)
 				continue
 			}
+			r.Commit = commit
 			results = append(results, r)
 			if f.out != "" { // at once: the next may take an hour
 				failed = append(failed, faults.WritePage(f.out, []*faults.Result{r}))
