@@ -35,6 +35,7 @@ type Connector struct {
 // cluster is what the handles on one cluster share.
 type cluster struct {
 	config   *Config // of the first handle: what is not of a handle's own
+	login    func(ctx context.Context, address string) (user, password string, err error)
 	tls      *tls.Config
 	logger   *slog.Logger
 	texts    *sqltext.Cache
@@ -67,8 +68,11 @@ func NewConnector(cfg *Config) (*Connector, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
+	login := own.login()
+	own.Password = "" // a function shows nothing to who prints a Connector, with %s say, or dumps it
 	return &Connector{config: own, cluster: &cluster{
 		config:   own,
+		login:    login,
 		tls:      tlsConfig,
 		logger:   logger,
 		texts:    sqltext.NewCache(textCacheSize),
@@ -136,7 +140,7 @@ func (c *cluster) poolOptions() pool.Options {
 		Wire: wire.Options{
 			Dial:        cfg.dialer(),
 			TLS:         c.tls,
-			Credentials: c.credentials(),
+			Credentials: c.login,
 			Auth:        string(cfg.Auth),
 			MaxResponse: cfg.MaxResponseSize,
 			Statements:  cfg.statements(),
@@ -181,11 +185,11 @@ func (c *Config) resolver() pool.Resolver {
 	return net.DefaultResolver
 }
 
-func (c *cluster) credentials() func(context.Context, string) (string, string, error) {
-	if c.config.Credentials != nil {
-		return c.config.Credentials
+func (c *Config) login() func(context.Context, string) (string, string, error) {
+	if c.Credentials != nil {
+		return c.Credentials
 	}
-	user, password := c.config.User, c.config.Password
+	user, password := c.User, c.Password
 	return func(context.Context, string) (string, string, error) { return user, password, nil }
 }
 

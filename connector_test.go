@@ -196,3 +196,18 @@ func TestAConnectorKeepsItsOwnConfig(t *testing.T) {
 	cfg.Hosts[0], cfg.Password = "no-such-host.invalid", "wrong"
 	assert.Equal(t, rs.UUID(0), served(t, withMode(t, tntsql.ModeRW), db))
 }
+
+func TestAConnectorShowsNoPassword(t *testing.T) {
+	cfg, err := tntsql.ParseDSN("tarantool://app:s3cr3t@127.0.0.1:1/")
+	require.NoError(t, err)
+	connector, err := tntsql.NewConnector(cfg)
+	require.NoError(t, err)
+	defer connector.Close()
+	for _, value := range []any{connector, connector.With(tntsql.Defaults{ReadOnly: true}), struct{ c *tntsql.Connector }{connector}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+			text := fmt.Sprintf(verb, value)
+			assert.NotContains(t, text, "s3cr3t", verb)
+			assert.NotContains(t, text, "733363723374", verb)
+		}
+	}
+}
