@@ -88,6 +88,8 @@ func TestSessions(t *testing.T) {
 		"the write is not seen":                     {[]Op{write, at(11, 12, Read, 1, 4, Done)}, nil, []string{StaleRead}},
 		"a later one is seen":                       {[]Op{write, at(11, 12, Write, 1, 6, Unknown), at(13, 14, Read, 1, 6, Done)}, nil, nil},
 		"an unknown one need not be seen":           {[]Op{write, at(11, 12, Write, 1, 6, Unknown), at(13, 14, Read, 1, 5, Done)}, nil, nil},
+		"an unknown one comes later":                {[]Op{at(0, 1, Write, 1, 4, Unknown), write, at(11, 12, Read, 1, 4, Done)}, nil, nil},
+		"another one's unknown":                     {[]Op{by(2, at(0, 1, Write, 1, 4, Unknown)), at(0, 1, Write, 2, 4, Unknown), write, at(11, 12, Read, 1, 4, Done)}, nil, []string{StaleRead}},
 		"a failed one is none":                      {[]Op{write, at(11, 12, Write, 1, 6, Failed), at(13, 14, Read, 1, 5, Done)}, nil, nil},
 		"a failed read says nothing":                {[]Op{write, at(11, 12, Read, 1, 0, Failed)}, nil, nil},
 		"another session's write":                   {[]Op{write, by(2, at(11, 12, Read, 1, 0, Done))}, nil, nil},

@@ -11,7 +11,7 @@ type Span struct{ From, To time.Duration }
 
 // Sessions checks that each session's reads of a register see its own last write to
 // it. The writes of a session to a register have rising values, and nobody else writes
-// there.
+// there. One of unknown outcome may be applied at any time, over later ones too.
 //
 // Lossy are times in which acknowledged writes may be lost, or former ones come back over
 // them: a write binds only reads that are not separated from it by one, nor overlap with it.
@@ -21,16 +21,19 @@ func Sessions(ops []Op, lossy ...Span) (breaches []Breach) {
 		key     int64
 	}
 	last := make(map[register]Op)
+	unknown := make(map[Op]bool) // by its session, key and value
 	for _, op := range inOrder(ops) {
-		r := register{op.Session, op.Key}
+		r, value := register{op.Session, op.Key}, Op{Session: op.Session, Key: op.Key, Value: op.Value}
 		switch {
+		case op.Kind == Write && op.Outcome == Unknown:
+			unknown[value] = true
 		case op.Outcome != Done:
 		case op.Kind == Write:
 			last[r] = op
 		case op.Kind == Read:
 			w, wrote := last[r]
 			safe := func(s Span) bool { return s.To < w.Begun || s.From > op.Ended }
-			if wrote && op.Value < w.Value && !slices.ContainsFunc(lossy, func(s Span) bool { return !safe(s) }) {
+			if wrote && op.Value < w.Value && !unknown[value] && !slices.ContainsFunc(lossy, func(s Span) bool { return !safe(s) }) {
 				breaches = append(breaches, Breach{StaleRead, op, fmt.Sprintf("%v, after %v", op, w)})
 			}
 		}
