@@ -154,7 +154,7 @@ func (b *batch) bind(c *Conn) error {
 		case text.Kind == sqltext.Session, text.Kind == sqltext.Savepoint:
 			err = fmt.Errorf("%w: %s: %s", ErrSessionStatement, text.Verb, batchAdvice(text.Verb))
 		case c.connector.config.ReadOnly && text.Kind != sqltext.Read:
-			err = fmt.Errorf("%w: %s", ErrReadOnlyHandle, describe(text))
+			err = readOnlyHandle(describe(text))
 		}
 		if err != nil {
 			return b.failure(i, err)

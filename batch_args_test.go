@@ -244,7 +244,7 @@ func TestBatchIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		{db, query("RELEASE a"), tntsql.ErrSessionStatement, "RELEASE: a batch"},
 		{db, query(`SET SESSION "sql_seq_scan" = true`), tntsql.ErrSessionStatement, "session.NAME"},
 		{db, query(`UPDATE "_session_settings" SET "value" = true`), tntsql.ErrSessionStatement, "session.NAME"},
-		{readOnly, query("DELETE FROM " + name), tntsql.ErrReadOnlyHandle, "DELETE"},
+		{readOnly, query("DELETE FROM " + name), tntsql.ErrReadOnlyHandle, "DELETE; read_only in its DSN"},
 		{readOnly, query("what is this"), tntsql.ErrReadOnlyHandle, "not known to read only"},
 	} {
 		t.Run(tt.q.SQL, func(t *testing.T) {

@@ -123,7 +123,7 @@ func (c *Conn) invoke(ctx context.Context, inv *invocation) error {
 		return invalidMode(inv.mode)
 	}
 	if c.connector.config.ReadOnly && (inv.mode == ModeRW || inv.mode == ModePreferRW) {
-		return fmt.Errorf("%w: %s under mode %s", ErrReadOnlyHandle, inv.kind, inv.mode)
+		return readOnlyHandle(fmt.Sprintf("%s under mode %s", inv.kind, inv.mode))
 	}
 	if c.tx != nil && c.tx.readOnly && (inv.mode == ModeRW || inv.mode == ModePreferRW) {
 		return c.tx.refuse(fmt.Sprintf("%s under mode %s", inv.kind, inv.mode))

@@ -240,10 +240,15 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("tntsql: outcome unknown on %s: %s", e.Instance, bare(e.Err))
+	return fmt.Sprintf("tntsql: outcome unknown on %s: %s; it may have been applied: look before sending it again", e.Instance, bare(e.Err))
 }
 
 func (e *OutcomeUnknownError) Unwrap() []error { return []error{ErrOutcomeUnknown, e.Err} }
+
+// readOnlyHandle refuses what may write.
+func readOnlyHandle(what string) error {
+	return fmt.Errorf("%w: %s; read_only in its DSN, or Defaults.ReadOnly, lets it read only", ErrReadOnlyHandle, what)
+}
 
 // NoInstanceError tells that no instance of a mode was found in time. It is
 // ErrNoInstance, and the context's error if the context ended the waiting.

@@ -377,6 +377,7 @@ func TestAConnectionLostUnderAWriteLeavesItsOutcomeUnknown(t *testing.T) {
 			err := <-ended
 			requireOutcomeUnknown(t, err, nil, rs.UUID(0))
 			assert.Contains(t, err.Error(), fmt.Sprintf("tntsql: outcome unknown on %s: connection lost: ", rs.Addr(0)))
+			assert.Contains(t, err.Error(), "; it may have been applied: look before sending it again")
 		})
 	}
 }

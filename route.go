@@ -79,7 +79,7 @@ func (c *Conn) route(ctx context.Context, s *sqltext.Statement, effects bool) (M
 		if s.Kind == sqltext.Read {
 			return c.readMode(ctx, s.Mode)
 		}
-		return 0, fmt.Errorf("%w: %s", ErrReadOnlyHandle, describe(s))
+		return 0, readOnlyHandle(describe(s))
 	}
 	mode, asked, err := askedMode(ctx, s.Mode)
 	switch {

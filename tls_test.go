@@ -151,7 +151,7 @@ func TestTLS(t *testing.T) {
 		{"skip-verify", "127.0.0.1:" + port, []string{"tls=skip-verify"}, ""},
 		{"a client's certificate", "localhost:" + byClient, []string{"tls=verify-full", trusted, client}, ""},
 		{"no client's certificate", "localhost:" + byClient, []string{"tls=verify-full", trusted}, "certificate required"},
-		{"TLS to a plain port", rs.Addr(0), []string{"tls=skip-verify"}, "tls: "},
+		{"TLS to a plain port", rs.Addr(0), []string{"tls=skip-verify"}, "is there TLS on this port?"},
 		{"plain to a TLS port", "localhost:" + port, []string{"connect_timeout=1s"}, "connect_timeout"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

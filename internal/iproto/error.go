@@ -47,12 +47,15 @@ const shownBytes = 4 << 10
 
 // Shown is what an error shows of a server's text, which may be as long as a reply: errors
 // are wrapped and logged, a copy each time.
-func Shown(text string) string {
-	if len(text) <= shownBytes {
+func Shown(text string) string { return Shortened(text, shownBytes) }
+
+// Shortened is a text, or the beginning of one that has more than so many bytes.
+func Shortened(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	end := shownBytes
-	for end > shownBytes-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return fmt.Sprintf("%s… (%d bytes in all)", text[:end], len(text))

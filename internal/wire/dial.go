@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	protocol "github.com/tarantool/go-iproto"
@@ -127,14 +126,10 @@ func shortened(err error) error {
 	case len(text) <= maxReason:
 		return err
 	case errors.As(err, &refusal):
-		refusal.Message = cut(refusal.Message)
+		refusal.Message = iproto.Shortened(refusal.Message, maxReason)
 		return err
 	}
-	return &longError{cut(text), err}
-}
-
-func cut(text string) string {
-	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "") + "…"
+	return &longError{iproto.Shortened(text, maxReason), err}
 }
 
 type longError struct {
@@ -245,6 +240,9 @@ func (d socketDialer) Dial(ctx context.Context, _ tarantool.DialOpts) (tarantool
 		secured := tls.Client(conn, d.tlsConfig())
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
+			if errors.As(err, new(tls.RecordHeaderError)) {
+				err = fmt.Errorf("%w: is there TLS on this port?", err)
+			}
 			return nil, fmt.Errorf("TLS handshake: %w", err)
 		}
 		conn = secured
