@@ -231,7 +231,7 @@ func TestRowsTakeLittleMemory(t *testing.T) {
 // deep they are.
 func TestErrorsWithinErrorsTakeLittle(t *testing.T) {
 	inner := unhex(t, "81 00 91 81 03 a3626164")
-	for range 20_000 {
+	for range 3_000 {
 		inner = append(unhex(t, "81 00 91 82 03 a3626164 06 81 a161"), appendExt(nil, extError, inner)...)
 	}
 	value := appendExt(nil, extError, inner)
