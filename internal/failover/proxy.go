@@ -11,6 +11,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// stuckAfter is much longer than toxiproxy takes.
+const stuckAfter = time.Second
+
 // Proxy is the network before one instance. One thing at a time is done to it: each takes
 // the place of the one before. Its methods may be called by several goroutines.
 type Proxy struct {
@@ -25,7 +28,7 @@ func init() { zerolog.SetGlobalLevel(zerolog.Disabled) }
 
 // NewProxy starts one before an address. It must be closed.
 func NewProxy(upstream string) (*Proxy, error) {
-	p := &Proxy{upstream: upstream, addr: "127.0.0.1:0", stuck: 10 * time.Second}
+	p := &Proxy{upstream: upstream, addr: "127.0.0.1:0", stuck: stuckAfter}
 	if err := p.start(); err != nil {
 		return nil, err
 	}
