@@ -144,7 +144,11 @@ func (e *Error) hint() string {
 			return "UPDATE, DELETE and INSERT of several rows need box.schema.user.grant(user, 'read', 'universe')"
 		}
 	case protocol.ER_NO_SUCH_SPACE, protocol.ER_SQL_CANT_RESOLVE_FIELD:
-		return caseHint(e.Message)
+		if e.Fields["name"] == nil { // which 3.x sends
+			return caseHint(e.Message)
+		}
+	case protocol.ER_SQL_KEYWORD_IS_RESERVED:
+		return verbHint(e.Message)
 	case protocol.ER_SQL_TYPE_MISMATCH, protocol.ER_INCONSISTENT_TYPES:
 		return typeHint(e.Message)
 	}
@@ -157,6 +161,18 @@ func caseHint(message string) string {
 	name, _, _ = strings.Cut(name, "'")
 	if name != strings.ToLower(name) && name == strings.ToUpper(name) {
 		return "Tarantool 2.x takes names without double quotes in upper case"
+	}
+	return ""
+}
+
+// verbHint is about a message such as "keyword 'SELECT' is reserved", which is all that the
+// server says of a second statement.
+func verbHint(message string) string {
+	_, word, _ := strings.Cut(message, "keyword '")
+	word, _, _ = strings.Cut(word, "'")
+	switch strings.ToUpper(word) {
+	case "SELECT", "VALUES", "WITH", "INSERT", "REPLACE", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP", "TRUNCATE":
+		return "a text has one statement, ExecBatch takes several"
 	}
 	return ""
 }

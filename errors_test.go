@@ -184,6 +184,22 @@ func TestHintOfNamesInUpperCase(t *testing.T) {
 		"SELECT ID FROM lower_case WHERE ID = 1":           !rs.AtLeast(3, 0, 0),
 		`SELECT ID FROM "lower_case" WHERE ID = 1`:         false,
 		"SELECT lower_case FROM " + name + " WHERE ID = 1": !rs.AtLeast(3, 0, 0),
+		"SELECT ID FROM UPPER_CASE WHERE ID = 1":           !rs.AtLeast(3, 0, 0),
+	} {
+		_, err := db.ExecContext(t.Context(), text)
+		require.Error(t, err, text)
+		assert.Equal(t, hinted, strings.HasSuffix(err.Error(), hint), err)
+	}
+}
+
+func TestHintOfSeveralStatementsInAText(t *testing.T) {
+	const hint = "; a text has one statement, ExecBatch takes several"
+	db, _ := openDSN(t, sharedSet(t).DSN())
+	for text, hinted := range map[string]bool{
+		"SELECT 1; SELECT 2":                  true,
+		"VALUES (1); create table x (id int)": true,
+		"SELECT 1 AS INDEX":                   false,
+		"SELECT 1 FROM":                       false,
 	} {
 		_, err := db.ExecContext(t.Context(), text)
 		require.Error(t, err, text)
