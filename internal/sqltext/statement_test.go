@@ -58,6 +58,7 @@ var texts = []struct {
 	{"replace into settings", `replace /**/ into "_SESSION_SETTINGS"("name") values ($1)`, Statement{Kind: Session, Verb: "REPLACE", Style: Dollar, Params: 1}},
 	{"delete from settings", `DELETE FROM "_session_settings"`, Statement{Kind: Session, Verb: "DELETE"}},
 	{"settings behind with", `WITH c AS (SELECT 1) UPDATE "_session_settings" SET "value" = 1`, Statement{Kind: Session, Verb: "UPDATE", Literals: true}},
+	{"unclosed name of settings", `INSERT INTO "_session_settings`, Statement{Kind: Write, Verb: "INSERT"}},
 	{"read of settings", `SELECT * FROM "_session_settings"`, Statement{Kind: Read, Verb: "SELECT"}},
 	{"settings in a string", `UPDATE t SET a = '_session_settings'`, Statement{Kind: Write, Verb: "UPDATE", Literals: true}},
 	{"other quoted table", `UPDATE "a""b" SET a = b`, Statement{Kind: Write, Verb: "UPDATE"}},

@@ -134,7 +134,9 @@ func (s *scanner) scan() tokenKind {
 		s.skipQuoted()
 		return literalToken
 	case '"':
-		s.skipQuoted()
+		if !s.skipQuoted() {
+			return otherToken // no name: the server refuses it
+		}
 		return quotedToken
 	case '$', ':', '@', '#':
 		return s.scanSigil()
@@ -229,11 +231,15 @@ func (s *scanner) skipNumber() {
 }
 
 // skipQuoted moves behind a string or identifier, in which the quote is written
-// twice.
-func (s *scanner) skipQuoted() {
+// twice, and tells whether it ends.
+func (s *scanner) skipQuoted() bool {
 	quote := s.text[s.pos : s.pos+1]
-	for s.skipThrough(1, quote) && s.peek(0) == quote[0] {
+	for s.skipThrough(1, quote) {
+		if s.peek(0) != quote[0] {
+			return true
+		}
 	}
+	return false
 }
 
 // endsOperand reports whether t, which follows before, ends an operand of an
