@@ -70,7 +70,7 @@ func requireConsistent(t *testing.T, text string, st Statement) {
 		require.LessOrEqual(t, st.Params, len(text))
 	}
 	if st.UserCall != "" {
-		require.Contains(t, []Kind{Read, Write}, st.Kind)
+		require.Contains(t, []Kind{Read, Write, Session}, st.Kind)
 	}
 	if st.Mode != "" {
 		require.Contains(t, text, "/*+")
