@@ -56,6 +56,18 @@ func send(t *testing.T, conn net.Conn, text string) {
 	require.NoError(t, err)
 }
 
+// requireNewConnection has one that is made anew answer.
+func requireNewConnection(t *testing.T, addr string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	send(t, conn, "b")
+	text, err := answer(conn, 10*time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, "b", text)
+}
+
 func TestAStalledProxyLosesNothing(t *testing.T) {
 	p, conn := echo(t)
 	require.NoError(t, p.Stall())
@@ -76,13 +88,7 @@ func TestAProxyResets(t *testing.T) {
 	require.Error(t, err)
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.NoError(t, p.Heal())
-	conn, err = net.Dial("tcp", p.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	send(t, conn, "b")
-	text, err := answer(conn, 10*time.Second)
-	require.NoError(t, err)
-	assert.Equal(t, "b", text)
+	requireNewConnection(t, p.Addr())
 }
 
 func TestAProxyDelays(t *testing.T) {
@@ -126,11 +132,5 @@ func TestAProxyThatIsStuckIsReplaced(t *testing.T) {
 	_, err := answer(conn, 10*time.Second)
 	require.ErrorIs(t, err, io.EOF)
 
-	conn, err = net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	send(t, conn, "a")
-	text, err := answer(conn, 10*time.Second)
-	require.NoError(t, err)
-	assert.Equal(t, "a", text)
+	requireNewConnection(t, addr)
 }
