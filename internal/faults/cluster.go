@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"database/sql"
 	_ "embed"
 	"errors"
@@ -111,9 +110,7 @@ func (c *Cluster) open() error {
 	db.SetMaxIdleConns(100)
 	c.Impatient = sql.OpenDB(connector.With(tntsql.Defaults{RequestTimeout: hastyTimeout, SelectionTimeout: opTimeout}))
 	c.trial.Closing(c.Impatient.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return errors.Join(connector.WaitReady(ctx, tntsql.ModeRW), connector.WaitReady(ctx, tntsql.ModeRO))
+	return ready(connector)
 }
 
 // Rest lets the load go on with what is broken.

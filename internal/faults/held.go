@@ -43,10 +43,8 @@ var heldConns = Scenario{
 		if err != nil {
 			return err
 		}
-		for _, mode := range []tntsql.Mode{tntsql.ModeRW, tntsql.ModeRO} {
-			if err := connector.WaitReady(context.Background(), mode); err != nil {
-				return err
-			}
+		if err := ready(connector); err != nil {
+			return err
 		}
 		h := &holding{trial: t, db: db}
 		if err := h.run(t.Options.scaled(holdingTime)); err != nil {

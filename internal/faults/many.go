@@ -69,10 +69,8 @@ var manyCallers = Scenario{
 			return err
 		}
 		db.SetMaxOpenConns(0)
-		for _, mode := range []tntsql.Mode{tntsql.ModeRW, tntsql.ModeRO} {
-			if err := connector.WaitReady(context.Background(), mode); err != nil {
-				return err
-			}
+		if err := ready(connector); err != nil {
+			return err
 		}
 		length := t.Options.scaled(loadTime)
 		if t.Options.Load > 0 {

@@ -49,10 +49,7 @@ var parameters = Scenario{
 		if err != nil {
 			return err
 		}
-		if err := connector.WaitReady(context.Background(), tntsql.ModeRW); err != nil {
-			return err
-		}
-		if err := connector.WaitReady(context.Background(), tntsql.ModeRO); err != nil {
+		if err := ready(connector); err != nil {
 			return err
 		}
 		for i, injection := range injections {

@@ -110,6 +110,13 @@ func (t *Trial) Open(cfg *tntsql.Config) (*sql.DB, *tntsql.Connector, error) {
 	return db, connector, nil
 }
 
+// ready waits for a master and for a replica.
+func ready(connector *tntsql.Connector) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return errors.Join(connector.WaitReady(ctx, tntsql.ModeRW), connector.WaitReady(ctx, tntsql.ModeRO))
+}
+
 // heard is the Config with what hears all that the driver says.
 func (t *Trial) heard(cfg *tntsql.Config) *tntsql.Config {
 	heard := t.Options.Heard
